@@ -69,9 +69,9 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
 
 
 def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
-    """Open the residuals of a new plan: ask the demander, or approve them all, as the settings require.
+    """Record the residuals of a new plan. By the setting `residuals`, the demander is asked, or all are approved.
 
-    Residuals of an earlier plan without a decision are superseded.
+    Undecided residuals of an earlier plan are dropped.
     """
     state.residuals = {name: one for name, one in state.residuals.items() if one.status != "open"}
     auto = state.start.settings.residuals is Residuals.AUTO
@@ -82,7 +82,7 @@ def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
 
 
 def open_delivering(state: State, now: datetime) -> Phase | None:
-    """Skip delivery in a fork, whose plan is delivered to nobody."""
+    """End a fork here, because its plan is not delivered to anybody."""
     return Phase.COMPLETED if state.start.fork is not None else None
 
 
@@ -129,7 +129,10 @@ def answers_complete(state: State, now: datetime) -> Phase | None:
 
 
 def _after_answers(state: State) -> Phase:
-    """Return the next phase. Approved children are started before the process is complete."""
+    """Return the phase after the answers.
+
+    A process with approved children does not complete before they are started.
+    """
     return Phase.AWAITING_CHILDREN if _awaits_children(state) or _child_starting(state) else Phase.COMPLETED
 
 
@@ -161,7 +164,7 @@ def approve(state: State, message: ApproveResidual, now: datetime) -> None:
 
 
 def _branched(residual: str, state: State, output: BranchOutput, now: datetime) -> None:
-    """Record that the child was announced, or the reason why there is none."""
+    """Record that the child process was announced, or the reason why there is none."""
     if output.child is None:
         _refuse(state, residual, output.reason, now)
         return
@@ -171,13 +174,13 @@ def _branched(residual: str, state: State, output: BranchOutput, now: datetime) 
 
 
 def _refuse(state: State, residual: str, reason: str, now: datetime) -> None:
-    """`reason`: `declined` by the demander, or a reason of `BranchOutput`."""
+    """Record that no child is started. `reason`: `declined` (by the demander), or a reason of `BranchOutput`."""
     state.residuals[residual].status = "refused"
     note(state, EventKind.CHILD_REFUSED, now, residual=residual, reason=reason)
 
 
 def residual_of(state: State, child: str) -> str | None:
-    """Return the residual of this child, started or approved; None if it is no child of this process."""
+    """Return the started or approved residual of this child process; None if `child` is no child of this process."""
     for residual, one in state.residuals.items():
         if one.status in ("approved", "started") and child_id(state.process_id, residual) == child:
             return residual
@@ -203,7 +206,7 @@ def _awaits_children(state: State) -> bool:
 
 
 def children_seconds(state: State) -> int | None:
-    """Return the time to wait for children. None if approved children are only started."""
+    """Return the time to wait for children, in seconds. None if the process starts children and does not wait."""
     return state.start.settings.children_seconds if _awaits_children(state) else None
 
 
@@ -222,7 +225,7 @@ def children_ended(state: State, now: datetime) -> Phase | None:
 
 
 def remembering(state: State) -> dict[str, WantedStep]:
-    """Return the step after a plan that strengthens the used passages in the indexes of long profiles."""
+    """Return the step that strengthens, in the indexes of long profiles, the passages that the process used."""
     long = tuple(alias for alias, seat in sorted(state.seats.items()) if seat.long and state.start.remember)
     what = RememberInput(process_id=state.process_id, aliases=long)
     return _closing(state, REMEMBER, what, "strengthen what was used", optional=True) if long else {}
@@ -236,7 +239,7 @@ def cancelling(state: State) -> dict[str, WantedStep]:
 def _closing(
     state: State, contract: ActivityContract[Any, Any], what: ActivityInput, summary: str, *, optional: bool = False
 ) -> dict[str, WantedStep]:
-    """Return a step that runs once after the end."""
+    """Return a step that runs once after the end of the process; nothing if the step has run."""
 
     def close(state: State, output: Any, now: datetime) -> None:
         state.closed.append(contract.name)

@@ -1,8 +1,8 @@
 """The asks of a process: one table of the kinds of asks (docs/protocol.md §8.3).
 
-A row states for whom an ask is, which messages answer it, and when it is open. Its sentences are in
-`tongyao/texts/protocol/asks.toml`. The inbox, `why`, `show`, pages, MCP, mails and the API are renderings of this
-table. `life.phases` has the asks that may be open in each phase.
+A row states who is asked, which messages answer the ask, and when the ask is open. The sentences are in
+`tongyao/texts/protocol/asks.toml`. The inbox, `why`, `show`, the pages, MCP, mails and the API show asks by this table.
+`life.phases` lists the asks that may be open in each phase.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.texts.catalogue import catalogue, worded
 
 Body = dict[str, Any]
-"""A message as a program sends it: `kind` and the fields to fill in. The sender writes the texts in angle brackets."""
+"""A message as a program sends it: `kind` and the fields to fill in. Texts in angle brackets are placeholders."""
 
 Open = tuple[Waiting, Deadline | None]
 """An open ask and its deadline."""
@@ -28,18 +28,18 @@ Open = tuple[Waiting, Deadline | None]
 TEXT: Final = "<text>"
 PROFILE: Final = "<profile id>"
 NEVER_OPEN: Final = "none/0"
-"""An id that no ask has. It is set in messages whose sender was shown no ask."""
+"""An id that no ask has. Clients set it in a message if they showed its sender no open ask."""
 
 _TEXTS: Final = catalogue("protocol")
-"""Read at import, because a workflow may not read files."""
+"""The texts. They are read at import, because a workflow may not read files."""
 
 
 @dataclass(frozen=True)
 class AskKind:
     """One kind of ask.
 
-    `open`: returns the open asks of this kind in a phase that has them. `answers`: the messages that answer it, the
-    usual one first, without the fields that identify the ask.
+    `open`: returns the open asks of this kind. It is called only in phases that have this kind. `answers`: the messages
+    that answer the ask, the usual answer first, without the fields that identify the ask.
     """
 
     kind: AskName
@@ -49,10 +49,10 @@ class AskKind:
 
 
 def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
-    """Return the id that a message names if it answers no ask: `conclude/crystallizing/2`,
-    `extend_deadline/deciding/3/P00`.
+    """Return the id for a message that answers no ask: `conclude/crystallizing/2`, `extend_deadline/deciding/3/P00`.
 
-    The number is the plan's revision in `answering` and `awaiting_children`, else the round. `alias`: of a deadline.
+    The number in the id is the plan's revision in the phases `answering` and `awaiting_children`, and otherwise the
+    round. `alias`: the person whose deadline is extended.
     """
     number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
     return ids.ask_id(kind, phase.value, number, *([alias] if alias else []))
@@ -136,7 +136,7 @@ def _residuals(kind: AskName, state: State) -> Iterator[Open]:
 
 
 def _of_no_workflow(state: State) -> Iterable[Open]:
-    """Return nothing: the records open these asks themselves (`records.process.standing`)."""
+    """Return no asks. Asks of this kind are not in the state: `records.process.standing` opens them in the records."""
     return ()
 
 
@@ -146,7 +146,7 @@ def _resume(state: State) -> Iterator[Open]:
 
 
 def _calls(state: State) -> Iterator[Open]:
-    """Yield one ask for all waiting model calls. Aliases of single calls would reveal for whom a proxy speaks."""
+    """Yield one ask for all waiting model calls. One ask per call would reveal by its alias who has a proxy."""
     if calls := sorted(call for parked in state.parked.values() for call in parked.calls):
         running = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
         first = min(running, key=lambda deadline: deadline.due, default=None)
@@ -187,7 +187,7 @@ ASK_KINDS: Final[Mapping[AskName, AskKind]] = {row.kind: row for row in _TABLE}
 """Every kind of ask by its name."""
 
 FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom == "participant")
-"""Asks of people with a seat. All other asks are for the demander, invited people, operators or answerers."""
+"""Kinds of asks to people with a seat. All other asks are for the demander, invited people, operators or answerers."""
 
 
 def answers(
@@ -199,14 +199,14 @@ def answers(
     options: Sequence[str] = (),
     given: Mapping[str, str] | None = None,
 ) -> list[Body]:
-    """Return the messages that answer an ask, complete except for the texts in angle brackets, the usual one first.
+    """Return the messages that answer an ask, the usual answer first. Only placeholders in angle brackets are missing.
 
     Args:
-        id: of the ask.
+        id: the id of the ask.
         number: the round; for `answer` and `replan` the plan's revision; for `consent` the invitation's number.
-        subject: the residual of `residual`, `hole` and `candidate`.
+        subject: for `residual`, `hole` and `candidate`, the id of the residual.
         options: the permitted choices; empty: all.
-        given: for `replan`, the answers to the plan by alias.
+        given: for `replan`, the answers to the current plan, by alias.
     """
     possible = ASK_KINDS[kind].answers
     offered = [body for body in possible if not options or body.get("decision", body["kind"]) in options]
@@ -268,12 +268,12 @@ def does(ask: Told, language: str) -> str:
 
 
 def helps(ask: Told, language: str) -> str:
-    """Return the advice for the person who answers, in whole sentences."""
+    """Return advice for the person asked, in whole sentences."""
     return _text(ask, language, "help")
 
 
 def _text(ask: Told, language: str, part: str) -> str:
-    """Return a text of the ask, or of its variant if there is one."""
+    """Return the text `part` for the ask. The last ask before the end and an ask with names may have their own text."""
     last = ask.ends_answers or (ask.ask == AskName.ANSWER and ask.round > 1)
     named = ask.ask == AskName.CONFIRM_TENSION and ask.others
     variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""

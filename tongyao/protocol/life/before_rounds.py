@@ -1,5 +1,5 @@
-"""The phases before the rounds: the intent becomes a confirmed tension; participants are found, selected, asked for
-consent and seated (docs/protocol.md §3.1, §3.11)."""
+"""The phases before the rounds (docs/protocol.md §3.1, §3.11). The intent becomes a confirmed tension. Then
+participants are found, selected, asked for consent and seated."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
 
 
 def confirm_seconds(state: State) -> int | None:
-    """Return the time after which the tension confirms itself. None for grade C, which needs an explicit yes."""
+    """Return the seconds until the tension counts as confirmed without an answer.
+
+    None if the tension is confirmed at once, or has grade C and must be confirmed by the demander.
+    """
     waits = not _by_itself(state) and not _grade_c(state)
     return state.start.settings.confirm_seconds if waits else None
 
@@ -65,9 +68,9 @@ def confirm(state: State, by: str, now: datetime) -> Phase:
 
 
 def revise(state: State, message: ReviseTension, now: datetime) -> None:
-    """Replace the tension. The time for its confirmation starts again, unless it was extended to a later deadline.
+    """Replace the tension. Its confirmation gets a new deadline, unless it was extended to a later one.
 
-    The limit on messages of a lane and the deadline of the process limit the number of revisions.
+    `MAX_MESSAGES` and the deadline of the process limit the number of revisions.
     """
     state.tension = message.tension
     state.revisions += 1
@@ -96,7 +99,7 @@ def _grade_c(state: State) -> bool:
 
 def discovery(state: State) -> dict[str, WantedStep]:
     start, tension = state.start, state.tension
-    assert tension is not None  # people are searched for only after the confirmation
+    assert tension is not None  # the search starts only after the confirmation
     find = DiscoverInput(
         process_id=start.process_id,
         scene=start.scene,
@@ -126,7 +129,7 @@ def select(state: State, message: SelectParticipants, now: datetime) -> Phase:
 
 
 def open_consenting(state: State, now: datetime) -> None:
-    """Start to ask for consents. A seat exists only after a yes. `state.selected`: the chosen people."""
+    """Start to ask the people in `state.selected` for consent. Nobody has a seat before consent is known."""
     state.seatings += 1
     state.invitations = []
     state.consents_known = state.start.fork is not None  # the step that seats people of a fork checks consents
@@ -136,7 +139,7 @@ def open_consenting(state: State, now: datetime) -> None:
 
 
 def seating(state: State) -> dict[str, WantedStep]:
-    """Return the step that looks up the consents, and then, when everybody has answered, the step that seats people."""
+    """Return the step that looks up consents. After that and after all answers, return the step that seats people."""
     start = state.start
     if not state.consents_known:
         ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
@@ -183,9 +186,10 @@ def consent(state: State, message: ConsentAnswer, now: datetime) -> Phase | None
 
 
 def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
-    """Record an answer. A yes accepts the seat with `endpoint`. Only the endpoint `proxy` is consent to a proxy.
+    """Record the answer of an invited person, and continue if it was the last one.
 
-    `endpoint` None: a no, or no answer before the deadline.
+    `endpoint`: the endpoint with which the person accepts the seat; only `proxy` is consent to a proxy. None: the
+    person declined, or did not answer before the deadline.
     """
     invitation = next(one for one in state.invitations if invited_alias(one.number) == whose)
     invitation.allowed = endpoint is not None
@@ -199,7 +203,8 @@ def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, n
 
 
 def _close_if_answered(state: State, now: datetime) -> Phase | None:
-    """When all have answered, seat the people who said yes. If they are too few, the demander chooses again."""
+    """If nobody has still to answer, close the invitations. If too few people take part, return the phase of a new
+    choice."""
     if any(invitation.waits for invitation in state.invitations):
         return None
     asked = len(state.invitations) + state.refused
@@ -214,7 +219,10 @@ def _close_if_answered(state: State, now: datetime) -> Phase | None:
 
 
 def _too_few(state: State) -> Phase:
-    """Return to the demander. A fork, in which nobody is asked, continues with the present people or ends."""
+    """Return the phase in which the demander chooses again.
+
+    A fork asks nobody: it continues without newcomers or ends.
+    """
     state.selected = ()
     if state.start.fork is not None:
         return Phase.CRYSTALLIZING if state.round else Phase.CANCELLED
@@ -222,12 +230,15 @@ def _too_few(state: State) -> Phase:
 
 
 def enough(state: State, newcomers: int) -> bool:
-    """Whether the demander may choose this number of newcomers."""
+    """Whether the demander may choose so few newcomers."""
     return newcomers >= fewest_seated(state.start.settings.quorum, later=state.round > 0, others=0, expected=0)
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return the chosen people and their aliases. Aliases are in random order; a fork has those of its origin."""
+    """Return the chosen people and their aliases.
+
+    The order is random, except in a fork, which uses its origin's aliases.
+    """
     if state.start.fork is not None:
         joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
         return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
@@ -244,7 +255,10 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
-    """Begin or continue the rounds with the seated people. Erased people and people who withdrew are left out."""
+    """Begin or continue the rounds with the people whom the step has seated.
+
+    The step leaves out people who were erased or who withdrew their consent.
+    """
     if not output.seats:
         return _too_few(state)
     for seat in output.seats:

@@ -1,4 +1,4 @@
-"""Process time, and the causes of suspensions, which stop it (docs/protocol.md §3.7)."""
+"""Process time, and the causes of suspensions. Process time stops during a suspension (docs/protocol.md §3.7)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import REMINDERS
 
 RETRY_AFTER: Final = tuple(timedelta(seconds=seconds) for seconds in (10, 30, 60, 120, 300, 600))
-"""Delay before a step that failed for infrastructure is retried, by the number of attempts. The last value repeats."""
+"""Delays before retries of a step that failed because of infrastructure. The last delay repeats."""
 
 CHECK_AGAIN: Final = timedelta(seconds=60)
 """Delay before a passed deadline is checked again for undelivered messages."""
 
 
 def process_time(state: State, now: datetime) -> timedelta:
-    """Return the time since the start, without suspensions."""
+    """Return the time since the start of the process, without the time of suspensions."""
     return (state.stopped_at or now) - state.started_at - state.stopped_for
 
 
 def wall_time(state: State, at: timedelta) -> datetime:
-    """Return the wall time at which process time is `at`, if the process is not suspended before."""
+    """Return the wall time at which process time reaches `at`, if no suspension comes before."""
     return state.started_at + state.stopped_for + at
 
 
 def ask_until(state: State, seconds: int, now: datetime, *, whose: str = "") -> Deadline:
-    """Set a deadline `seconds` from now. `whose`: as in `Deadline`."""
+    """Return a new deadline `seconds` from now. `whose`: as in `Deadline`."""
     state.deadlines_set += 1
     asked, term = process_time(state, now), timedelta(seconds=seconds)
     return Deadline(number=state.deadlines_set, whose=whose, asked_at=now, asked=asked, term=term)
@@ -42,7 +42,7 @@ def deadlines(state: State) -> list[Deadline]:
 
 
 def next_event(deadline: Deadline) -> timedelta | None:
-    """Return the process time of the deadline's next reminder or end; None while it is being checked."""
+    """Return the process time of the deadline's next reminder, or of its end; None while a step checks the deadline."""
     if deadline.passed:
         return None
     if deadline.reminds and deadline.reminders < len(REMINDERS):
@@ -67,14 +67,17 @@ def _reminder(deadline: Deadline, number: int) -> timedelta:
 
 
 def pass_if_over(deadline: Deadline, at: timedelta) -> None:
-    """Mark a deadline as passed when its time is over. It then waits for the step that checks it."""
+    """Mark a deadline as passed if its time is over. A step then checks the deadline before it has an effect."""
     if not deadline.passed and at >= deadline.next_check:
         deadline.passed = True
         deadline.checks += 1
 
 
 def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
-    """Add or renew a cause. Process time stops at `cause.since`, but not before the last resumption."""
+    """Add or renew a cause of suspension.
+
+    Process time stops at `cause.since`, or at the last resumption if it is later.
+    """
     old, since = state.causes.get(name), cause.since
     known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:
@@ -100,7 +103,7 @@ def _note_resumed(state: State, gone: Cause, now: datetime) -> None:
 
 
 def clear(state: State, names: list[str], now: datetime) -> None:
-    """Remove causes. When the last one is removed, process time continues."""
+    """Remove causes of suspension. Process time continues when no cause is left."""
     for name in names:
         _note_resumed(state, state.causes.pop(name), now)
     if not state.causes and state.stopped_at is not None:

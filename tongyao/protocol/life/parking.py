@@ -1,7 +1,7 @@
 """Steps whose model calls wait for answers from outside (docs/protocol.md §8.5).
 
-Such a step returns `Pending` and is parked. The process does not want it until messages report that all its calls are
-answered. Then it runs again and finds the answers in the ledger.
+Such a step returns `Pending` and is parked. The process does not run a parked step until messages report that all its
+calls are answered. Then the step runs again and finds the answers in the ledger.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 
 
 def runnable(state: State, steps: Mapping[str, WantedStep]) -> dict[str, WantedStep]:
-    """Return the steps that may run: those that are not parked, and those whose time for answers is over."""
+    """Return the steps that are not parked, and the parked steps whose deadline for answers has passed."""
     return {key: step for key, step in steps.items() if key not in state.parked or not state.parked[key].deadline}
 
 
 def park(state: State, key: str, pending: Pending, now: datetime) -> None:
-    """Park a step that returned without its answers. If all answers have arrived since, it runs again at once."""
+    """Park a step that returned without answers.
+
+    If all its calls have been answered since, the step runs again at once.
+    """
     state.parked.pop(key, None)
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
@@ -64,5 +67,5 @@ def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep],
 
 
 def drop(state: State, wanted: Mapping[str, WantedStep]) -> None:
-    """Remove parked steps that are no longer wanted."""
+    """Remove parked steps that are not in `wanted`."""
     state.parked = {key: parked for key, parked in state.parked.items() if key in wanted}

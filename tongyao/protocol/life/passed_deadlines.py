@@ -1,7 +1,7 @@
 """Checks of deadlines that have passed (docs/protocol.md §3.3).
 
-Before a deadline has an effect, a step looks for stored messages that are not delivered yet, and for the time in which
-no gateway ran. That time is added to the deadline.
+Before a deadline has an effect, a step looks for stored messages that are not delivered yet. It also measures the time
+in which no gateway ran. That time is added to the deadline.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def wanted(state: State) -> dict[str, WantedStep]:
 
 
 def _lanes(state: State, deadline: Deadline) -> tuple[str, ...]:
-    """Return the lanes of all parties whose messages could still change the effect of the deadline."""
+    """Return the lanes of all parties whose messages can still change the effect of the deadline."""
     if deadline.whose == CALLS_LANE:
         return (CALLS_LANE,)
     if deadline.whose:
@@ -52,7 +52,7 @@ def _lanes_of(name: str) -> tuple[str, str, str]:
 
 
 def _checked(number: int, state: State, output: CheckDeadlineOutput, now: datetime) -> Phase | None:
-    """Give time back, or wait for undelivered messages. Otherwise apply the effect of the deadline."""
+    """Extend the deadline by the time without gateway, or wait for undelivered messages, or apply the deadline."""
     deadline = next(one for one in deadlines(state) if one.number == number)
     deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
     at = process_time(state, now)
@@ -86,7 +86,7 @@ def remind(state: State, at: timedelta, now: datetime) -> None:
 
 
 def next_due(state: State) -> timedelta:
-    """Return the process time of the next timed event, at the latest the end of the whole process."""
+    """Return the process time of the next timed event. The last one is the deadline of the whole process."""
     due = [at for deadline in deadlines(state) if (at := next_event(deadline)) is not None]
     corrected = [] if state.correcting_until is None else [state.correcting_until]
     return min([*due, *corrected, timedelta(seconds=state.start.settings.process_seconds)])

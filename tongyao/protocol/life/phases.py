@@ -1,10 +1,10 @@
-"""The table of phases (docs/protocol.md §3, docs/phases.md): for each phase its opening, wanted steps, open asks,
-automatic transitions, deadline, the effect of the deadline, and possible next phases.
+"""The table of phases (docs/protocol.md §3, docs/phases.md). A row has the opening of a phase, its wanted steps, open
+asks, automatic transitions, deadline, effect of the deadline, and possible next phases.
 
 Every function of a phase changes the state, and returns the next phase, or None if the phase stays. Only `enter`
-changes the phase, except that reconciliation enters FAILED in the records alone. No module of a phase imports another
-one. A process begins in `formulating`, or with a given tension in `confirming` (`machine.begin`). Rounds follow each
-other within `crystallizing`. Before `time_over`, a step checks the passed deadline (`passed_deadlines`).
+changes the phase, with one exception: reconciliation writes FAILED to the records. Modules of phases do not import each
+other. A process begins in `formulating`, or with a given tension in `confirming` (`machine.begin`). All rounds are
+within `crystallizing`. Before `time_over`, a step checks the passed deadline (`passed_deadlines`).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def _no_steps(state: State) -> dict[str, WantedStep]:
 class PhaseRules:
     """The rules of one phase.
 
-    `advance`: the transition that the state itself determines, checked after every input. In the rounds it also assigns
-    turns to steps and closes the gate.
+    `advance`: called after every input; returns the next phase if the state requires a transition. In the rounds it
+    also assigns turns to steps and closes the gate.
 
-    A phase is also left by messages and by steps. The effects of messages are in the table `KINDS` of `machine.py`. The
-    effect of a step is `take` of the wanted step.
+    Messages and steps can also end a phase. The effects of messages are in the table `KINDS` of `machine.py`. The
+    effect of a step is the function `take` of the wanted step.
     """
 
     follows: tuple[Phase, ...] = ()
@@ -117,23 +117,26 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.ABANDONED: PhaseRules(),
     P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
-    P.FAILED: PhaseRules(),  # entered only by `app/operators/reconcile.py`, in the records alone
+    P.FAILED: PhaseRules(),  # only `app/operators/reconcile.py` sets this phase, and only in the records
 }
-"""Every open phase may also end as cancelled or expired. Approved children are started in every open phase."""
+"""The rules by phase. From every open phase a process may also become cancelled or expired, and start children."""
 
 ALWAYS: Final = (AskName.RESUME, AskName.CALLS)
-"""Asks that may be open in every open phase."""
+"""Kinds of asks that may be open in every phase before the end."""
 
 
 class IllegalTransition(ValueError):
-    """A transition that the table does not permit. The message names both phases."""
+    """A transition that the table does not permit. The error's text names both phases."""
 
     def __init__(self, origin: Phase, target: Phase) -> None:
         super().__init__(f"a process cannot go from {origin} to {target}")
 
 
 def enter(state: State, target: Phase | None, now: datetime) -> None:
-    """Enter `target` and the phases that follow at once. None does nothing. Raises `IllegalTransition`."""
+    """Enter `target`, and then every phase that follows at once. Does nothing if `target` is None.
+
+    Raises `IllegalTransition`.
+    """
     while target is not None:
         origin = state.phase
         if origin.ended or target not in (*PHASES[origin].follows, Phase.CANCELLED, Phase.EXPIRED):
@@ -161,6 +164,6 @@ def _end(state: State, now: datetime) -> None:
 
 
 def open_asks(state: State) -> Iterator[asks.Open]:
-    """Yield every open ask with its deadline. A suspension adds asks and removes none."""
+    """Yield every open ask with its deadline. Asks stay open during a suspension, which may add further asks."""
     for kind in () if state.phase.ended else (*ALWAYS, *PHASES[state.phase].asks):
         yield from asks.ASK_KINDS[kind].open(state)

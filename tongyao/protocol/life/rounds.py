@@ -1,5 +1,5 @@
-"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md
-§3.2). If rounds cannot continue, the demander decides (§3.8)."""
+"""Rounds: participants answer without reading each other, a gate waits for all answers, then the catalyst observes
+(docs/protocol.md §3.2). If rounds cannot continue, the demander decides (§3.8)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, RoundResult, asks_everybody, course
 
 NOT_ANSWERED: Final = "not_answered"
-"""The reason of a turn, and the code of a suspension, if nobody answered a model call in time."""
+"""The reason of a failed turn, and the code of a suspension, if nobody answered a model call in time."""
 
 ENDPOINTS_FAILED = "endpoints_failed"
-"""The cause of a suspension if every endpoint of a round failed for one reason."""
+"""The code of a suspension if all turns of a round failed for the same reason."""
 
 
 def open_rounds(state: State, now: datetime) -> None:
@@ -91,7 +91,7 @@ def _projections(state: State) -> dict[str, WantedStep]:
 
 
 def _members(state: State, batch: int) -> list[Turn]:
-    """Return the open turns of a step, in alias order."""
+    """Return the open turns of the step `batch`, in alias order."""
     return [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
 
 
@@ -112,7 +112,7 @@ def _proposals(state: State) -> dict[str, WantedStep]:
 
 
 def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Phase:
-    """`output` is None if the search failed. The demander decides in any case."""
+    """Record the people found, and let the demander decide. `output` is None if the search failed."""
     if output is not None:
         note_found(state, output, now)
     return Phase.DECIDING
@@ -138,10 +138,10 @@ def _open_round(state: State, now: datetime) -> None:
 
 
 def _asked(state: State) -> tuple[str, ...]:
-    """Return the aliases with a turn in the round that opens, in order (docs/protocol.md §5.5).
+    """Return the aliases that are asked in the new round, in order (docs/protocol.md §5.5).
 
-    A participant with `nothing_new` is asked again if an observation concerns them, and in rounds that ask everybody.
-    In a fork, participants who spoke in this round of the origin have a turn.
+    A participant whose last outcome is `nothing_new` is asked only if an observation concerns them, if they sent late
+    words, or in rounds that ask everybody. A fork also asks participants who spoke in this round of the origin.
     """
     if asks_everybody(state.results):
         return state.present
@@ -158,7 +158,7 @@ def _asked(state: State) -> tuple[str, ...]:
 
 
 def _spoke_in_origin(state: State) -> tuple[str, ...]:
-    """Return the aliases for whom a person or an agent spoke in this round of a fork's origin."""
+    """Return the aliases of people who spoke themselves or by agent in this round of the fork's origin."""
     return state.start.fork.spoke.get(state.round, ()) if state.start.fork is not None else ()
 
 
@@ -175,9 +175,10 @@ def _last_outcome(state: State, alias: str) -> Outcome | None:
 
 
 def _ask_demander(state: State, now: datetime) -> None:
-    """Ask the demander the gaps of the last observation that ask `P00`. A demander with a seat has a turn instead.
+    """Ask a demander without a seat the gaps that ask `P00`. A demander with a seat is asked in their turn.
 
-    A proxy needs a profile. A person gets one ask, which does not delay the round. A fork has its origin's answers.
+    The demander's proxy gets a turn, if there is a profile. A person gets one ask, which does not delay the round. A
+    fork uses the answers of its origin.
     """
     if DEMANDER in _spoke_in_origin(state) and DEMANDER not in state.seats:
         state.turns[DEMANDER] = Turn(alias=DEMANDER)
@@ -210,7 +211,7 @@ def advance(state: State, now: datetime) -> Phase | None:
 
 
 def _assign(state: State, now: datetime) -> None:
-    """Assign the turns of all proxies to one step.
+    """Assign the open turns of all proxies to one step.
 
     The words of people are assigned to one step when all turns have an answer and the time for corrections is over.
     """
@@ -233,7 +234,7 @@ def _give_to_step(state: State, members: list[Turn]) -> None:
 
 
 def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -> None:
-    """Apply the outcomes of one step. A turn with newer words stays open."""
+    """Apply the outcomes of the turns of one step. A turn that has newer words stays open."""
     for one in output.turns:
         turn = state.turns.get(one.alias)
         if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
@@ -250,7 +251,7 @@ def _split(batch: int, state: State) -> None:
 
 
 def _unanswered(batch: int, state: State, now: datetime) -> None:
-    """Fail the turns of a step that nobody answered in time."""
+    """End the turns of a step as failed, because nobody answered its model calls in time."""
     for turn in _members(state, batch):
         turn.reason = NOT_ANSWERED
         turns.end_turn(state, turn, Outcome.FAILED, now)
@@ -259,7 +260,8 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
 def _one_reason_of_failure(state: State) -> str | None:
     """Return the reason if all turns failed for the same reason and an active participant can try again; else None.
 
-    If the budget is used up, the demander decides instead. Turns that a fork copied from its origin have no reason.
+    None in all other cases, and if the budget is used up, because the demander then decides. Turns that a fork copied
+    from its origin have no reason.
     """
     ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
     reasons = {turn.reason for turn in ended}
@@ -269,7 +271,7 @@ def _one_reason_of_failure(state: State) -> str | None:
 
 
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
-    """Suspend the process instead of observing an empty round. The same turns are repeated after a resumption.
+    """Suspend the process, because all turns failed. The turns are repeated after the resumption.
 
     If a person took over from a failed proxy, the person is asked instead.
     """
@@ -294,7 +296,8 @@ def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | Non
 def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     """Add the round to the results, and continue by the rule of convergence (`course`, docs/protocol.md §5.5).
 
-    After convergence the plan is made. At the limit of rounds, budget or quorum, the demander decides.
+    If the rounds have converged, the plan is made. If a limit (rounds, budget, quorum) is reached, the demander
+    decides.
     """
     if state.start.fork is not None and state.start.fork.concluded == state.round:
         state.concluded = True
@@ -331,7 +334,7 @@ def end_rounds(state: State, now: datetime) -> None:
 
 
 def _why_decide(state: State) -> DecidingCause | None:
-    """Return the reason other than the limit of rounds why rounds cannot continue, or None."""
+    """Return `BUDGET` or `QUORUM` if this prevents further rounds, or None. The limit of rounds is not checked here."""
     if state.over_budget:
         return DecidingCause.BUDGET
     quorum = 1 if state.quorum_waived else state.start.settings.quorum
@@ -341,7 +344,7 @@ def _why_decide(state: State) -> DecidingCause | None:
 
 
 def _anyone_spoke(state: State) -> bool:
-    """Whether anybody spoke in the round. `nothing_new` counts as spoken; `lapsed`, `failed` and `left` do not."""
+    """Whether at least one turn of the round has the outcome `replied` or `nothing_new`."""
     return any(turn.outcome is not None and turn.outcome.spoken for turn in state.seat_turns.values())
 
 
@@ -353,14 +356,14 @@ def _is_proxy(state: State, alias: str) -> bool:
 
 
 def deciding_seconds(state: State) -> int:
-    """Return the time for a decision. It is shorter if nobody but the demander is a person."""
+    """Return the time for a decision, in seconds. It is shorter if all participants are spoken for by proxies."""
     settings = state.start.settings
     people = any(alias != DEMANDER for alias in state.people)
     return settings.deciding_seconds if people else min(settings.deciding_seconds, settings.deciding_alone_seconds)
 
 
 def open_deciding(state: State, now: datetime) -> Phase | None:
-    """Ask the demander. A fork decides at once: as its origin did after this round, or else `accept_as_is`."""
+    """Ask the demander. A fork repeats the decision of its origin after this round, or else takes `accept_as_is`."""
     assert state.deciding_cause is not None  # set when the rounds stopped
     state.decisions += 1
     fork = state.start.fork
@@ -389,7 +392,7 @@ def decide_by_itself(state: State, now: datetime) -> Phase | None:
 
 
 def _decided(state: State, decision: Decision, by: str, now: datetime) -> Phase | None:
-    """`by`: `person`, `timer`, or in a fork `origin`."""
+    """Apply a decision. `by`: `person`, `timer`, or in a fork `origin`."""
     state.decision = decision
     note(state, EventKind.DECIDED, now, decision=decision.value, by=by)
     if decision is Decision.ABANDON:

@@ -38,7 +38,7 @@ def suspended_codes(state: State) -> tuple[str, ...]:
 
 
 def _suspended_reason(state: State) -> str:
-    """Return the oldest reason of each code. The number of causes of one code would reveal the number of proxies."""
+    """Return the oldest reason of each code. All reasons of one code would reveal how many people have proxies."""
     reasons: dict[str, str] = {}
     for cause in sorted(state.causes.values(), key=lambda cause: cause.since):
         reasons.setdefault(cause.code, cause.reason or cause.code)
@@ -51,7 +51,7 @@ def inbox(state: State, now: datetime) -> tuple[Waiting, ...]:
 
 
 def waiting(state: State) -> bool:
-    """Whether the process waits for a person, including operators. It does not wait for answers to gaps."""
+    """Whether the process waits for a person or an operator. It never waits for the demander's answers to gaps."""
     return state.phase is Phase.ANSWERING or any(ask.ask is not AskName.GAP for ask, _ in open_asks(state))
 
 

@@ -1,6 +1,6 @@
-"""One participant's turn in a round: waiting for it, adding words, ending it (docs/protocol.md §3.3).
+"""Functions on one participant's turn in a round: ask, add words, end the turn (docs/protocol.md §3.3).
 
-`refuse_…` returns the reason why a message cannot be applied now.
+A function `refuse_…` returns the reason why a message cannot be applied now, or None.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def refuse_words(state: State, message: SubmitProjection) -> Refusal | None:
 
 
 def submit(state: State, message: SubmitProjection, now: datetime) -> None:
-    """Add words to the open round, or keep them for the next round if the gate is closed. The event names the round."""
+    """Add words to the open round, or keep them for the next round if the gate is closed. The event has the round."""
     said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
     if message.alias == DEMANDER:
         state.demander_asked = 0
@@ -75,7 +75,7 @@ def submit(state: State, message: SubmitProjection, now: datetime) -> None:
 
 
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
-    """Add words of a person or their agent to the open round. Words without a text mean that there is nothing new.
+    """Add words of a person or their agent to the open round. Words without a text mean `nothing_new`.
 
     Words for the open round replace the lane's earlier words for it. Late words are added. The time for corrections
     starts again.
@@ -109,7 +109,10 @@ def end_turn(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
-    """Apply the fallback of a person whose deadline has passed."""
+    """Apply the fallback of the seat after the deadline of the turn has passed.
+
+    A proxy without consent does not speak.
+    """
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None
@@ -158,7 +161,7 @@ def refuse_switch(state: State, message: SwitchEndpoint) -> Refusal | None:
 
 
 def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
-    """Change the endpoint of a seat. It applies in this round if nobody has spoken yet.
+    """Change the endpoint of a seat. The change applies in this round if the turn has no words or outcome yet.
 
     A person's own switch to a proxy, now or as fallback, is consent to the proxy.
     """
@@ -202,9 +205,9 @@ def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
 
 
 def extend(state: State, message: ExtendDeadline, now: datetime) -> None:
-    """Give more time: to a participant in a turn, or to the demander in a phase that waits for them.
+    """Extend the deadline of a participant's turn, or of the demander in a phase that waits for the demander.
 
-    If the process does not wait for that person, nothing changes, so the sender cannot distinguish proxies.
+    Without such a deadline nothing changes and the message is still accepted, so that it does not reveal proxies.
     """
     turn = state.turns.get(message.alias)
     deadline = turn.deadline if turn is not None and turn.waits else None

@@ -1,4 +1,4 @@
-"""The reasons why a process waits, since when, and how it can continue, derived from `wanted`, `wake`, asks and causes.
+"""The reasons why a process waits, the time since when, and the ways to continue. They are derived from the state.
 
 The sentences are in `tongyao/texts/protocol/why.toml`.
 """
@@ -25,7 +25,7 @@ from tongyao.protocol.model.value import Value
 
 
 class WaitReason(Value):
-    """One reason, in the requested language. It names aliases, so it is for operators."""
+    """One reason why a process waits, in the requested language. It contains aliases, so only operators may read it."""
 
     waits_for: str
     since: datetime | None = None
@@ -39,7 +39,7 @@ class WaitReason(Value):
 
     @property
     def sentence(self) -> str:
-        """The whole reason as one sentence."""
+        """The reason as one sentence."""
         parts: list[tuple[str, dict[str, Any]]] = [
             ("waits_for" if self.holds_up else "open_question", {"whom": self.waits_for})
         ]
@@ -54,7 +54,10 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons, those that stop everything first. Empty for an ended process whose events are written."""
+    """Return all reasons.
+
+    Reasons that stop the whole process come first. Empty after the end if all events are written.
+    """
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )
@@ -130,7 +133,7 @@ def _steps(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def waited_for(state: State) -> dict[str, WantedStep]:
-    """Return the steps that need a worker in this run. A process that will continue as new starts no steps."""
+    """Return the steps that need a worker in this run. Before continue-as-new, these are only the running steps."""
     running = state.draining
     return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
@@ -171,7 +174,7 @@ _GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
-    """Return the last deadline of others; None if the process waits for the party, or if no deadline runs."""
+    """Return the latest deadline of other people; None if the process waits for `alias`, or if no deadline runs."""
     waits = [] if state.suspended else _people(state, "en")
     if any(reason.waits_for == alias for reason in waits):
         return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class CallKey:
     """The key of a model call. At most one settled answer exists per key and input (docs/protocol.md §8.1).
 
-    `round` is 0 outside the rounds. `alias` is empty for calls about no participant. `revision` counts plans and
-    corrections from 1. `reask` is 0 for the first call and 1 for its repair.
+    `round` is 0 outside the rounds. `alias` is empty for calls about no participant. `revision` is the
+    version of the plan or of a participant's words, from 1. `reask` is 0 for the first call and 1 for its repair.
     """
 
     process: str
@@ -29,7 +29,8 @@ class CallKey:
 class Usage:
     """Tokens of one call. `input_tokens` excludes tokens written to or read from the cache, as the API reports them.
 
-    `requests` counts requests to a service: 2 if a cut answer was requested again with a larger limit.
+    `requests`: number of requests to the service. It is 2 if an answer was cut off and requested again with a larger
+    limit.
     """
 
     input_tokens: int = 0

@@ -15,11 +15,14 @@ from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 
 LATER: Final = False
-"""For events that may wait for the next step, if one is wanted. That step carries them to the records."""
+"""The value of `urgent` for events that are written to the records together with the next step."""
 
 
 class EventKind(StrEnum):
-    """The kinds of events. `keys`: keys of its `data`, with remarks. `urgent`: written without waiting for a step."""
+    """The kinds of events. `keys`: the keys of the event's `data`, with remarks.
+
+    `urgent`: whether the event is written to the records at once. Any other event is written with the next step.
+    """
 
     keys: str
     urgent: bool
@@ -116,8 +119,8 @@ class Waiting(Value):
     """An open ask to one party. `id`: messages name the ask by it, such as `confirm/1` or `say/2/P03`.
 
     `round`: the round, or for an answer the revision of the plan. `subject`: the residual, the profile id of an invited
-    person, or the ids of waiting model calls. While the process is suspended, `due` is unset, and `remaining_seconds`
-    is the time left when it continues.
+    person, or the ids of waiting model calls. While the process is suspended, `due` is unset, and
+    `remaining_seconds` is the time that will be left when the process continues.
     """
 
     id: str
@@ -157,7 +160,9 @@ class Snapshot(Value):
 
 
 class Outbox(Value):
-    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect.
+    """Events that are not in the records yet, and the snapshot after the last event.
+
+    The outbox is written to the records before the next side effect.
 
     The outbox is in Temporal's history. To save space there, an event is serialised as a row without field names.
     """

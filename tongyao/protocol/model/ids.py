@@ -7,9 +7,9 @@
 | `R2/n5` | the fifth note that the catalyst stated in round 2 |
 | `T/B1` | a line of the tension |
 | `residual/2` | the second residual tension within its plan |
-| `plan/1/residual/2` | the same, within its process |
-| `tension` | the tension of a process itself, as a standing tension |
-| `plan/1/hole/P03` | the hole that P03 leaves by declining plan 1: a residual like every other |
+| `plan/1/residual/2` | the second residual tension of plan 1, within its process |
+| `tension` | the tension of the process itself, used in place of a residual's id |
+| `plan/1/hole/P03` | the hole that P03 leaves by declining plan 1. A hole is treated as a residual |
 | `c-abc.1-2` | the child of `c-abc` for its residual `plan/1/residual/2` |
 | `P03` | a participant; `P00` is the demander |
 | `invited/4` | a person who is asked for consent and has no seat yet |
@@ -33,16 +33,16 @@ from tongyao.protocol.model.process import DEMANDER
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
-"""Ids and aliases in requests."""
+"""The types of ids and aliases in requests."""
 
 Pair = tuple[str, str]
-"""Two aliases, the lower one first."""
+"""Two aliases, the lower alias first."""
 
 ITEM: Final = r"R\d{1,4}/P\d{2,3}/\d{1,5}"
 STATEMENT: Final = r"R\d{1,4}/[rn]\d{1,5}"
 LINE: Final = r"T/(?:T|I|E|B\d{1,3})"
 ANY_ID: Final = rf"(?:{ITEM}|{STATEMENT}|{LINE})"
-"""A regular expression for every id that a source may name, without groups."""
+"""A regular expression for the ids of items, statements and lines. It has no capturing groups."""
 
 ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![\d/])")
 """An alias in a text. An alias within the id of an item does not match."""
@@ -57,32 +57,32 @@ _TEXTS: Final = UUID("7d2b1c52-2f0e-5e0c-9a55-6f2f6c7e61aa")
 _PROFILES: Final = UUID("0f2f8a53-6c0b-5c1c-9d3e-5a7f4b1e8c26")
 
 PROFILE_ID: Final = re.compile(r"\w[\w.@:-]{0,119}")
-"""The rule in words is `import.no_id` in `tongyao/texts/field`."""
+"""The form of a profile's id. The text `import.no_id` in `tongyao/texts/field` states this rule in words."""
 _NOT_IN_FILE_ID: Final = re.compile(r"[^\w.-]+")
 
 
 OWN_TENSION: Final = "tension"
-"""Used in place of a residual for the tension of the process itself."""
+"""The id used in place of a residual's id for the tension of the process itself."""
 
 
 def next_alias(taken: int) -> str:
-    """Return the next alias after `taken` aliases, from `P01`. An alias is never used twice in a process."""
+    """Return the next alias. `taken`: the number of aliases already used in the process, also of people who left."""
     return f"P{taken + 1:02d}"
 
 
 def invited_alias(number: int) -> str:
-    """Return the alias of a person who is asked for consent. `number`: of the invitation, from 1."""
+    """Return the alias of a person who is asked for consent. `number`: the number of the invitation, from 1."""
     return f"{_INVITED}{number}"
 
 
 def invitation_of(alias: str) -> int:
-    """Return the number of the invitation; 0 for every other alias."""
+    """Return the number in the alias of an invited person; 0 for any other alias."""
     number = alias.removeprefix(_INVITED)
     return int(number) if number != alias and number.isdecimal() else 0
 
 
 def residual_id(revision: int, number: int) -> str:
-    """Return the id of a residual of a plan. `number`: within the plan, from 1."""
+    """Return the id of a residual. `revision`: of the plan. `number`: position within the plan, from 1."""
     return f"plan/{revision}/residual/{number}"
 
 
@@ -92,22 +92,25 @@ def hole_id(revision: int, alias: str) -> str:
 
 
 def hole_of(residual: str) -> tuple[int, str] | None:
-    """Return revision and alias of a hole; None for any other residual."""
+    """Return the plan's revision and the alias in the id of a hole; None for the id of any other residual."""
     found = _RESIDUAL.fullmatch(residual)
     return (int(found["revision"]), found["alias"]) if found and found["alias"] else None
 
 
 def number_of_residual(residual: str) -> int:
-    """Return the number of a residual in its plan; for a hole, that of the alias. Raises `ValueError` otherwise."""
+    """Return the number in the id of a residual, or the number of the alias in the id of a hole.
+
+    Raises `ValueError` for any other id.
+    """
     _, number = _parts_of_residual(residual)
     return int(number.removeprefix("P"))
 
 
 def child_id(parent: str, residual: str) -> str:
-    """Return the id of the process for one residual of a parent's plan. It is the same on every retry.
+    """Return the id of the child process for one residual of a parent's plan. The id is the same on every retry.
 
-    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` if `residual`
-    is neither a residual of a plan nor a hole.
+    Examples for the parent `c-abc`: `plan/2/residual/1` gives `c-abc.2-1`, and `plan/1/hole/P03` gives `c-abc.1-P03`.
+    Raises `ValueError` if `residual` is the id of neither a residual nor a hole.
     """
     return f"{parent}.{'-'.join(_parts_of_residual(residual))}"
 
@@ -122,22 +125,22 @@ def _parts_of_residual(residual: str) -> tuple[str, str]:
 
 
 def ask_id(name: str, *parts: object) -> str:
-    """Return the id of an ask, or of a phase in a message: `confirm/1`, `say/2/P03`, `residual/plan/1/hole/P03`."""
+    """Return `name` and `parts` joined by slashes: `confirm/1`, `say/2/P03`, `residual/plan/1/hole/P03`."""
     return "/".join([name, *map(str, parts)])
 
 
 def process_text_id(process_id: str, name: str) -> str:
-    """Return the id of a named text of a process. The same name gives the same id, so a text can be written twice."""
+    """Return the id of a named text of a process. The same name gives the same id, so a retry adds no second text."""
     return str(uuid5(_TEXTS, f"{process_id}/{name}"))
 
 
 def stem_id(stem: str) -> str:
-    """Return the id of a profile from a file name without suffix. Characters that an id may not have are replaced."""
+    """Return a profile id made from a file name without suffix. Characters not permitted in ids become `-`."""
     return _NOT_IN_FILE_ID.sub("-", stem).strip("-.") or "person"
 
 
 def id_of_text(scene: str, text: str) -> str:
-    """Return the id of a profile that came without an id. It depends on the scene and the text."""
+    """Return an id for a profile that has none. The id is a hash of the scene and the text."""
     return f"p-{uuid5(_PROFILES, f'{scene}/{sha256(text.encode()).hexdigest()}').hex[:20]}"
 
 
@@ -155,13 +158,13 @@ def note_id(round_number: int, number: int) -> str:
 
 
 def round_of(any_id: str) -> int:
-    """Return the round of an item, a relation or a note; 0 for anything else."""
+    """Return the round in the id of an item, a relation or a note; 0 for any other id."""
     found = _PARTS.fullmatch(any_id)
     return int(found["round"]) if found else 0
 
 
 def speaker_of(any_id: str) -> str:
-    """Return the alias of an item's speaker; empty for anything else."""
+    """Return the alias in the id of an item; empty for any other id."""
     found = _PARTS.fullmatch(any_id)
     return (found["alias"] or "") if found else ""
 
@@ -175,7 +178,7 @@ def in_order(any_id: str) -> tuple[int, str, int]:
 
 
 def ordered(a: str, b: str) -> Pair:
-    """Return the pair of two aliases, the lower one first."""
+    """Return the two aliases, the lower alias first."""
     return (a, b) if a <= b else (b, a)
 
 

@@ -1,9 +1,10 @@
 """Messages to a process (docs/protocol.md §8). `life.machine` states who may send them and when.
 
-For each kind there is a body, which a person or an agent sends, and the message that the process hears. A body
-never names the author, who is the caller. Texts are stored before a process hears of them, so a message has their ids.
+Each kind has two types: the body, which a person or an agent sends, and the message, which the workflow receives. A
+body has no author field, because the caller is the author. Texts are stored first, and a message contains only their
+ids.
 
-The sender gives a message a key. Two messages with the same key and author are one message. The message's row has a
+The sender gives a message a key. Two messages with the same key and author count as one. The row of a message has a
 lane and a number. Messages of one lane are applied in order, each at most once, also across runs of the workflow.
 """
 
@@ -76,10 +77,10 @@ Participants = tuple[ParticipantOrId, ...]
 
 
 class Author(Value):
-    """The author of a message. `alias`: in this process, `P00` for the demander, empty for an operator.
+    """The author of a message. `alias`: the alias in this process; `P00` for the demander, empty for an operator.
 
-    `invited`: a person without a seat, with the alias `invited/<number>`. `child`: a child process, with its id.
-    `answerer`: a person who answers model calls, with `calls`.
+    Role `invited`: a person without a seat, with the alias `invited/<number>`. Role `child`: a child process, with its
+    id as alias. Role `answerer`: a person who answers model calls, with the alias `calls`.
     """
 
     role: Literal["demander", "participant", "operator", "invited", "child", "answerer"]
@@ -346,7 +347,7 @@ class SetMandate(_Message):
 
 
 class ChildEnded(_Message):
-    """A child process has ended. The transaction that closes its row inserts this message."""
+    """A child process has ended. The transaction that closes the child's row inserts this message."""
 
     kind: Literal["child_ended"] = "child_ended"
     child: str
@@ -354,14 +355,17 @@ class ChildEnded(_Message):
 
 
 class CallAnswered(_Message):
-    """A waiting model call is answered, or must be asked again. The transaction that stores this sends the message."""
+    """A waiting model call has an answer or must be asked again.
+
+    The transaction that stores this inserts the message.
+    """
 
     kind: Literal["call_answered"] = "call_answered"
     call: str
 
 
 class Upgrade(_Message):
-    """Continue as new under the newest rules."""
+    """Asks the workflow to continue as new and then to follow the newest rules."""
 
     kind: Literal["upgrade"] = "upgrade"
 
@@ -424,11 +428,11 @@ def is_own(message: Message) -> bool:
 
 
 CALLS_LANE: Final = "calls"
-"""The lane, and the author's alias, of `call_answered`."""
+"""The lane of `call_answered` messages. The alias of their author is the same."""
 
 
 def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
-    """Return the lane of a message. Kinds that must never wait behind another message have a control lane.
+    """Return the lane of a message. Messages of `CONTROL_KINDS` have their own control lane.
 
     `endpoint`: `agent` if a person's own agent sends the message.
     """
@@ -439,7 +443,7 @@ def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
 
 
 CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
-"""Kinds that never wait behind another message, and are exempt from the limit on messages."""
+"""Kinds of messages that do not wait for earlier messages and are exempt from `MAX_MESSAGES`."""
 
 MAX_SAID: Final = 10
 """Maximum number of texts of one person in one turn (ours). It limits the size of the state."""

@@ -11,7 +11,7 @@ from tongyao.protocol.model.value import Draft, Value
 
 
 class RelationKind(StrEnum):
-    """The kinds of relations: between two participants, or a participant and a line. There is no fourth kind."""
+    """The three kinds of relations."""
 
     COMPLEMENTARY = "complementary"
     ALIGNED = "aligned"
@@ -19,7 +19,7 @@ class RelationKind(StrEnum):
 
 
 class NoteKind(StrEnum):
-    """The kinds of notes."""
+    """The kinds of notes: statements of the catalyst that are not relations."""
 
     TRANSLATION = "translation"
     GAP = "gap"
@@ -29,7 +29,10 @@ class NoteKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The catalyst's own judgement, from round 3 on. `exhausted`: no relevant fact is missing."""
+    """The catalyst's judgement whether rounds should continue, from round 3 on.
+
+    `exhausted`: no relevant fact is missing.
+    """
 
     MORE = "more"
     EXHAUSTED = "exhausted"
@@ -38,8 +41,8 @@ class Verdict(StrEnum):
 class Relation(Value):
     """A relation between two participants, or a participant and a line of the tension. A pair may have several.
 
-    `between`: two aliases, the lower one first, or an alias and a line (`P01`, `B2`).
-    `sources`: ids of items, of each participant in `between` at least one.
+    `between`: two aliases, the lower alias first, or an alias and a line (`P01`, `B2`).
+    `sources`: ids of items, at least one of each participant in `between`.
     """
 
     id: str = Field(description="`R<round>/r<number>`.")
@@ -58,7 +61,7 @@ class Relation(Value):
 
 
 class Note(Value):
-    """A translation, a gap, an ignored condition, a framework, or the meaning of two participants for a third."""
+    """A statement of the catalyst that is not a relation: see `NoteKind`."""
 
     id: str = Field(description="`R<round>/n<number>`.")
     kind: NoteKind
@@ -74,7 +77,7 @@ class Note(Value):
 
 
 Statement = Relation | Note
-"""A relation or a note. It has an id, and can be replaced or ended."""
+"""A relation or a note. Later observations can replace or end it by its id."""
 
 
 class Ended(Value):

@@ -1,4 +1,4 @@
-"""The phases of a process (docs/phases.md). The command line offers the phases, so this module imports no model."""
+"""The phases of a process (docs/phases.md). The command line imports this module, so it imports no models."""
 
 from __future__ import annotations
 

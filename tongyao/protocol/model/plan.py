@@ -21,8 +21,9 @@ SCHEMA_ID: Final = "https://tongyao.dev/schemas/plan.json"
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""The agreement on a task. `agreed`: both sides mentioned it. `decides`: the demander decides. `asked`: it is a
-question to the assignee. `offered`: only the assignee offered it. `unasked`: the assignee has not offered it."""
+"""How far a task is agreed. `agreed`: the assignee and another person spoke of the task (docs/protocol.md §7.4).
+`decides`: the demander decides. `asked`: the task is a question to the assignee. `offered`: only the assignee spoke of
+it. `unasked`: the assignee has not spoken of it."""
 
 
 class Source(Value):
@@ -33,7 +34,10 @@ class Source(Value):
 
 
 class Claim(Value):
-    """One statement of a plan with the ids of its sources. Without a source it is kept with `supported=False`."""
+    """One statement of a plan and the ids of its sources.
+
+    A statement without sources is kept with `supported=False`.
+    """
 
     text: str
     sources: tuple[str, ...] = ()
@@ -53,7 +57,7 @@ class PlanRole(Value):
 
 
 class Task(Value):
-    """A piece of work. `prerequisites` are ids of other tasks. They form no cycle."""
+    """A piece of work. `prerequisites`: ids of other tasks, without cycles."""
 
     id: str
     title: str
@@ -74,12 +78,12 @@ class Task(Value):
 
     @property
     def offered(self) -> bool:
-        """Whether a source is the assignee's own word: one of their items, or for the demander the exchange (E)."""
+        """Whether the task cites the assignee's own words: one of their items, or the line E for the demander."""
         return self.has_doer and not self.question and self.assignee in speakers(self.sources)
 
     @property
     def standing(self) -> TaskStanding:
-        """The agreement on the task. A task without an assignee in this process is `unasked`."""
+        """How far the task is agreed. A task whose assignee is not in this process is `unasked`."""
         if self.agreed:
             return "agreed"
         if self.assignee == DEMANDER:
@@ -90,7 +94,7 @@ class Task(Value):
 
 
 class Residual(Value):
-    """A residual tension: a tension of the same form, specific enough to filter people."""
+    """A residual tension: an unresolved part of the plan, written as a tension, for which people can be searched."""
 
     id: str = Field(description="`residual/<number>` within its plan.")
     title: str
@@ -99,7 +103,7 @@ class Residual(Value):
 
 
 class Plan(Value):
-    """The whole plan, in reading order. `documents.plan_page` makes its page."""
+    """The whole plan, in reading order. `documents.plan_page` makes its Markdown page."""
 
     revision: int = Field(default=1, ge=1)
     language: str = "en"

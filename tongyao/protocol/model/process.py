@@ -23,7 +23,7 @@ ROOM_OF_OTHERS: Final = 2
 
 
 class TensionRef(Value):
-    """A stored tension in the workflow: its text id and the data that control needs, without its words."""
+    """A reference to a stored tension: its text id, and the data that the workflow needs for decisions."""
 
     text_id: str
     grade: Grade
@@ -38,7 +38,7 @@ class ProfileRef(Value):
 
 
 class Choice(Value):
-    """A chosen participant, before there are aliases. `endpoint` and `fallback` override the process's defaults."""
+    """A chosen participant who has no alias yet. `endpoint` and `fallback` override the process's defaults."""
 
     profile_id: str
     endpoint: EndpointKind = EndpointKind.PROXY
@@ -59,7 +59,7 @@ class Seat(BaseModel):
 
 
 class Spent(BaseModel):
-    """The use of a process: tokens of every kind, US dollars, and calls."""
+    """The use of model calls by a process: tokens of every kind, cost in US dollars, and number of calls."""
 
     tokens: int = 0
     cost: Decimal = Decimal(0)

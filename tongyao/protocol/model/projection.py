@@ -1,4 +1,4 @@
-"""The contribution of one endpoint to one round (docs/protocol.md §4)."""
+"""The contribution of one participant to one round (docs/protocol.md §4)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class EndpointKind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcomes of a turn. Only in `replied` and `nothing_new` somebody spoke."""
+    """The outcomes of a turn.
+
+    `replied` and `nothing_new` are answers; the other outcomes are turns without an answer.
+    """
 
     REPLIED = "replied"
     NOTHING_NEW = "nothing_new"
@@ -49,9 +52,9 @@ class Outcome(StrEnum):
 
 
 class Item(Value):
-    """One statement of a participant: a fact, and its meaning for the tension.
+    """One statement of a participant: a fact and its meaning for the tension.
 
-    An item of a person, or of their agent's free text, is a piece of their own words and has only a text.
+    An item from a text that a person or their agent wrote is a piece of this text. It has only an id and a text.
     """
 
     id: str = Field(description="`R<round>/<alias>/<number>`, for example `R2/P03/4`.")
@@ -110,7 +113,7 @@ def read_submission(text: str) -> AgentSubmission | None:
 
 
 class ProjectionDraft(Draft):
-    """The answer for one endpoint in one round. No items: there is nothing new. `names`: persons in the items."""
+    """A proxy's answer in one turn. Without items, the answer is `nothing_new`. `names`: persons named in the items."""
 
     items: list[ItemDraft] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)

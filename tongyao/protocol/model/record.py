@@ -1,4 +1,7 @@
-"""The record of one process, with marks in place of names. `rules.read_access` makes the view of each party."""
+"""The record of one process, with marks in place of names.
+
+`rules.read_access` makes each party's view of the record.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """A person under an alias. `identities`: strings that identify them: name, e-mail address, phone, handle.
+    """A person and their alias. `identities`: strings that identify the person: name, e-mail address, phone, handle.
 
-    `erased`: they were erased on request. Their name is no longer shown to anybody.
+    `erased`: the person's data was erased on request. Their name is not shown to anybody.
     """
 
     alias: str
@@ -31,7 +34,7 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name, or else the profile id, that others read once identities are shown; empty after an erasure."""
+        """The name, or else the profile id, that others read after identities are disclosed; empty after an erasure."""
         if self.erased:
             return ""
         name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
@@ -48,9 +51,9 @@ class EarlierAnswer(Value):
 
 
 class Record(Value):
-    """Everything that was said and made in one process so far. Projections and observations are in order, oldest first.
+    """All contributions, observations and plans of one process so far. Projections and observations: oldest first.
 
-    If it is read for some people (`Repositories.record`, `own`), it has their own words unchanged.
+    A record that is read for certain people (`Repositories.record`, `own`) contains their own words without marks.
     """
 
     process_id: str
@@ -91,11 +94,11 @@ class Record(Value):
 
     @property
     def demanders_tension(self) -> Tension | None:
-        """The tension as the demander reads it: in their own words, if the record was read for them."""
+        """The tension as the demander reads it: without marks if the record was read for the demander."""
         return self.own_tension if self.own_tension is not None and self.tension_is_own else self.tension
 
     def participant(self, alias: str) -> Participant:
-        """Return the person under `alias`. Raises `KeyError`, which names the process, if there is none."""
+        """Return the person with this alias. Raises `KeyError` if there is none."""
         for participant in (self.demander, *self.participants):
             if participant.alias == alias:
                 return participant
@@ -107,7 +110,7 @@ class Record(Value):
         return tuple(sorted(spoke - {DEMANDER}))
 
     def with_parts(self) -> tuple[str, ...]:
-        """Return the aliases with a role in a plan, in order: contributors, and a seated demander who has spoken."""
+        """Return the aliases that get a role in a plan: a seated demander with an item, then the contributors."""
         seated = any(participant.alias == DEMANDER for participant in self.participants)
         spoke = any(projection.alias == DEMANDER and projection.items for projection in self.projections)
         return ((DEMANDER,) if seated and spoke else ()) + self.contributors()
@@ -117,7 +120,7 @@ class Record(Value):
         return tuple(item for projection in self.projections for item in projection.items)
 
     def item_ids(self) -> dict[str, str]:
-        """Return the text of every id that a source may name: `T`…, `R1/P01/1`, `R1/r1`, `R1/n1`."""
+        """Return the texts of lines of the tension, items, relations and notes, by id: `T/B1`, `R1/P01/1`, `R1/r1`."""
         known: dict[str, str] = {}
         if self.tension is not None:
             known |= {f"T/{name}": text for name, text in self.tension.targets().items()}

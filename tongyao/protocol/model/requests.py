@@ -30,7 +30,7 @@ class Piece(Value):
 
 
 class Material(Value):
-    """The part of a frozen profile that an endpoint reads: the whole, or retrieved pieces in text order."""
+    """The part of a profile version that a model reads: the whole text, or retrieved pieces in text order."""
 
     pieces: tuple[Piece, ...] = ()
     total_chars: int = Field(default=0, ge=0, description="Length of the whole profile, in characters.")
@@ -58,7 +58,7 @@ class Material(Value):
 
 
 class Mandate(Value):
-    """A person's orders to their proxy. Not frozen: changes apply from the next call on (docs/protocol.md §3.5)."""
+    """A person's orders to their proxy. Changes apply from the next model call on (docs/protocol.md §3.5)."""
 
     may_speak: bool = True
     topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
@@ -70,12 +70,15 @@ class Mandate(Value):
 
     @property
     def keeps_profile_back(self) -> bool:
-        """Whether only the proxy may read the profile, because other steps would not apply these limits."""
+        """Whether only the proxy may read the profile, because other model steps do not apply the mandate's limits."""
         return not self.may_speak or bool(self.topics or self.never)
 
 
 class Request(Value):
-    """Fields of all requests: the language of the answer, and the day for the interpretation of dates."""
+    """The fields of all requests.
+
+    The day on which the process began is needed to understand relative dates in texts.
+    """
 
     language: Language
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
@@ -89,10 +92,10 @@ class FormulationRequest(Request):
 
 
 class EndpointRequest(Request):
-    """A proxy's turn. About others, it contains only the valid statements of the catalyst.
+    """The request of a proxy's turn. Its only information on others is in the catalyst's valid statements.
 
     `items`: this participant's own valid items. `stands`: the valid relations and notes, without `sources`. `asked`:
-    ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
+    ids of the gaps that ask this participant now. `words`: the catalyst's words of the last round.
     """
 
     alias: str
@@ -112,7 +115,7 @@ class EndpointRequest(Request):
 
 
 class Exchange(Value):
-    """One round as the catalyst reads it: projections in alias order, then its own observation."""
+    """One round as the catalyst reads it: the projections in alias order, then the catalyst's observation."""
 
     round: int = Field(ge=1)
     projections: tuple[Projection, ...]
@@ -120,7 +123,7 @@ class Exchange(Value):
 
 
 class CatalystRequest(Request):
-    """The whole exchange so far. It contains no profile and no name."""
+    """All rounds so far, without profiles and names."""
 
     round: int = Field(ge=1)
     tension: Tension
@@ -131,7 +134,7 @@ class CatalystRequest(Request):
 
 
 class ChildPlan(Value):
-    """The plan of a completed child, which is folded into its parent's plan."""
+    """The plan of a completed child process, which the parent's next plan takes in."""
 
     process: str
     title: str
@@ -139,7 +142,7 @@ class ChildPlan(Value):
 
 
 class PlannerRequest(Request):
-    """The whole record, and profiles as far as their owners' mandates permit."""
+    """The whole record, and the profiles that the planner may read under their owners' mandates."""
 
     tension: Tension
     exchange: tuple[Exchange, ...]

@@ -1,7 +1,7 @@
 """Walks over the strings of a tension, a projection, an observation, a plan, a delivery or a record.
 
 `texts_of` yields every text of a person or a model. `map_texts` rewrites each text. `map_ids` rewrites the cited ids. A
-field contains text if its name is in `FREE_TEXT`. Other strings are never changed.
+string is a text if its field is in `FREE_TEXT`. Other strings are never changed.
 """
 
 from __future__ import annotations
@@ -19,25 +19,28 @@ FREE_TEXT: Final = frozenset(
     "transition initial_state barriers exchange markdown text quotes words why name title role doubt open_points when outside remarks "
     "intent answer_words contacts".split()
 )
-"""Fields with words of people or models; in a mapping, its values (tests/protocol/test_rewrite.py checks them)."""
+"""Names of fields that contain texts of people or models (checked by tests/protocol/test_rewrite.py).
+
+If such a field is a mapping, its values are the texts.
+"""
 
 CITED: Final = frozenset({"sources"})
-"""Names of fields with the ids of sources."""
+"""Names of fields that contain ids of sources."""
 
 
 def texts_of(model: BaseModel) -> Iterator[str]:
-    """Yield every free text in `model` and the models in it, in the order of the fields, without empty texts."""
+    """Yield every text that is not empty in `model` and in the models that it contains, in the order of the fields."""
     for name in _fields(type(model), FREE_TEXT):
         yield from _texts(name, getattr(model, name))
 
 
 def map_texts(model: ModelT, change: Callable[[str], str]) -> ModelT:
-    """Return `model` with `change` applied to each free text, not validated; the same object if nothing changes."""
+    """Return `model` with `change` applied to each text, without validation; the same object if no text changes."""
     return _mapped(model, FREE_TEXT, change)
 
 
 def map_ids(model: ModelT, change: Callable[[str], str]) -> ModelT:
-    """Return `model` with `change` applied to each cited id (`sources`); the same object if nothing changes."""
+    """Return `model` with `change` applied to each id in `sources`; the same object if no id changes."""
     return _mapped(model, CITED, change)
 
 
@@ -76,7 +79,7 @@ def _new(name: str, value: Any, names: frozenset[str], change: Callable[[str], s
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """Return the parts of a value; for a mapping, its values."""
+    """Return the elements of a tuple or list, or the values of a mapping; empty for any other value."""
     if isinstance(value, Mapping):
         return tuple(value.values())
     return tuple(value) if isinstance(value, tuple | list) else ()
@@ -84,13 +87,13 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 @cache
 def _fields(kind: type[BaseModel], names: frozenset[str]) -> tuple[str, ...]:
-    """Return the fields of a model that have one of `names`, or that may contain a model."""
+    """Return the names of the model's fields that are in `names` or may contain another model."""
     fields = kind.model_fields.items()
     return tuple(name for name, field in fields if name in names or not _holds_no_model(field.annotation))
 
 
 def _holds_no_model(annotation: Any) -> bool:
-    """Whether values of this type can contain no model."""
+    """Whether values of this type never contain a model."""
     if get_origin(annotation) is Literal or annotation is Ellipsis:
         return True
     if parts := get_args(annotation):

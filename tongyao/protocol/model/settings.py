@@ -16,17 +16,17 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
 MAX_ROUNDS: Final = 7
-"""Rounds before the demander decides (000, property 5: five were enough in every measured run)."""
+"""Most rounds before the demander is asked for a decision (000, property 5: every measured run needed at most five)."""
 
 MAX_PARTICIPANTS: Final = 8
-"""8 participants make 28 pairs. The catalyst was not measured with more (000 and 002)."""
+"""8 participants make 28 pairs. The catalyst was not measured with more pairs (000 and 002)."""
 
 REMINDERS: Final = (0.5, 0.9)
-"""Shares of a person's time at which reminders are sent."""
+"""The shares of a deadline's time after which reminders are sent."""
 
 
 class Fallback(StrEnum):
-    """The fallback of a person's turn at its deadline."""
+    """The action when a person lets the deadline of a turn pass."""
 
     LAPSE = "lapse"
     PROXY = "proxy"
@@ -34,12 +34,12 @@ class Fallback(StrEnum):
 
 
 def to_proxy(endpoint: EndpointKind, fallback: Fallback | None) -> bool:
-    """Whether this switch lets a proxy speak, at once or after a deadline."""
+    """Whether a switch to `endpoint` and `fallback` lets a proxy speak, at once or after a deadline."""
     return endpoint is EndpointKind.PROXY or fallback is Fallback.PROXY
 
 
 class Residuals(StrEnum):
-    """Whether residual tensions start children."""
+    """Whether residual tensions start child processes: never, after the demander's approval, or automatically."""
 
     OFF = "off"
     ASK = "ask"

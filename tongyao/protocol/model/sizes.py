@@ -8,7 +8,10 @@ from typing import Final
 from tongyao.texts.catalogue import Language
 
 WHOLE_PROFILE_CHARS: Final = 50_000
-"""An endpoint reads a profile up to this length completely, and pieces of a longer one (docs/protocol.md §4.6)."""
+"""A proxy reads a profile of at most this length completely.
+
+It reads pieces of a longer profile (docs/protocol.md §4.6).
+"""
 
 _UNIT_CHARS: Final = 20
 _LEAST_CHARS: Final = 400
@@ -24,10 +27,10 @@ _CJK_CHAR = re.compile(rf"[{_CJK}]")
 
 
 def units(text: str) -> int:
-    """Return the length of `text` in units: one for each CJK character, and one for each word of any other script.
+    """Return the length of `text` in units: each CJK character and each word of another writing system is one unit.
 
-    A word lies between spaces and has a letter or a digit: `9:30`, `€400` and `sixty-litre` are one each. CJK
-    characters and Chinese punctuation separate words as spaces do.
+    Words are separated by spaces, CJK characters and Chinese punctuation. A word contains a letter or a digit: `9:30`,
+    `€400` and `sixty-litre` are one word each.
     """
     return sum(1 for _ in _UNIT.finditer(text))
 
@@ -48,7 +51,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def quotes_closed(beginning: str) -> str:
-    """Return the beginning of a text, with closing marks for the quotations that are open in it."""
+    """Return `beginning`, the cut-off beginning of a text, with closing marks for quotations that are still open."""
     ends = list[str]()
     for sign in beginning:
         if sign in _QUOTES:
@@ -59,7 +62,10 @@ def quotes_closed(beginning: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return `text` on one line. If it has more than `limit` units, return its first whole words and an ellipsis."""
+    """Return `text` on one line.
+
+    A text of more than `limit` units is cut after a whole word and ends in an ellipsis.
+    """
     line = " ".join(text.split())
     short = cut(line, limit)
     return line if short == line else f"{short.rstrip(' ,.;:，、；：。')}…"

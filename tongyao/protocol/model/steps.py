@@ -29,12 +29,12 @@ DraftT = TypeVar("DraftT", bound=Draft)
 StepName = Literal["formulate", "project", "observe", "plan", "deliver"]
 
 OVERHEAD_SECONDS: Final = 30
-"""Seconds of an activity besides its model calls, for reading and writing the records."""
+"""Seconds of an activity for reading and writing the records, in addition to its model calls."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[RequestT, DraftT]):
-    """One kind of question to a model.
+    """One kind of model step.
 
     `time_factor`: timeout of one call, as a multiple of the setting `proxy_seconds`. `calls`: maximum number of
     consecutive model calls in one activity: an answer and its repair, for each group of concurrent answers. `units`:
@@ -55,9 +55,9 @@ class Step(Generic[RequestT, DraftT]):
         return self.time_factor * proxy_seconds
 
     def activity_seconds(self, proxy_seconds: int) -> int:
-        """Return the start-to-close timeout of the step's activity, in seconds: all calls in a row, and the overhead.
+        """Return the start-to-close timeout of the step's activity, in seconds: all sequential calls and the overhead.
 
-        Each call may first wait as long as its own timeout, until concurrent calls release budget.
+        The time of each call is doubled, because the call may wait that long until concurrent calls release budget.
         """
         return 2 * self.calls * self.call_seconds(proxy_seconds) + OVERHEAD_SECONDS
 

@@ -25,7 +25,7 @@ MAX_BARRIERS: Final = 6
 
 
 Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
-"""The four lenses of a tension, in the protocol's own letters."""
+"""The four lenses of a tension, by their letters in the protocol."""
 
 
 class Grade(StrEnum):
@@ -37,7 +37,7 @@ class Grade(StrEnum):
 
 
 class Audit(Value):
-    """The lenses for which the material was sufficient. Code computes it, not an engine's own opinion alone."""
+    """States for each lens whether the material is sufficient. Code decides this, not the model's judgement alone."""
 
     transition: bool
     initial_state: bool
@@ -57,7 +57,7 @@ class Audit(Value):
 
 
 class Lineage(Value):
-    """The origin of a residual tension: the chain of processes above it, the root first."""
+    """The origin of a residual tension: the processes above it in the tree, the root first."""
 
     root: str
     parent: str
@@ -70,7 +70,7 @@ Source = Literal["intent", "profile"]
 
 
 class LineSpan(Value):
-    """The source of a line: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
+    """The source of a line: `text[start:end]`. `text` is the unchanged intent or the demander's profile version."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -87,21 +87,21 @@ MOST_NAME_CHARS: Final = 80
 
 
 class NameFound(Value):
-    """A name in a text of the process. Others read the same mark in its place in every text."""
+    """A name in a text of the process. In all texts, other people read the same mark in place of this name."""
 
     name: str = Field(min_length=1, max_length=MOST_NAME_CHARS)
     kind: Literal["person", "firm"] = "person"
 
 
 _MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]")
-"""A mark in place of a name or a contact. It may be longer than the name, so its units are not counted."""
+"""A mark in place of a name or a contact. A mark may be longer than the name, so its units are not counted."""
 
 
 class Tension(Value):
     """A formulated need of at most `TENSION_UNITS` units. A lens without material is `[data_insufficient]`.
 
-    Raises `ValueError` if it is too long, has no transition, or has a blank barrier. A `Tension` object is not checked
-    again, because with marks in place of names it may exceed the limit.
+    Raises `ValueError` if the tension is too long, has no transition, or has a blank barrier. An existing `Tension`
+    object is not validated again, because marks in place of names may make it longer than the limit.
     """
 
     transition: str = Field(min_length=1)
@@ -156,7 +156,10 @@ class Tension(Value):
         return self.audit.grade
 
     def targets(self) -> dict[str, str]:
-        """Return the text of every line that has material, by name: `T`, `I`, `B1`…, `E`. Items can refer to these."""
+        """Return the text of every line with material, by name: `T`, `I`, `B1`…, `E`.
+
+        Items can refer to these names.
+        """
         named = {"T": self.transition, "I": self.initial_state}
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange
@@ -188,7 +191,7 @@ class NameDraft(Draft):
 
 
 class TensionDraft(Draft):
-    """A formulation of an engine. A blank lens has no material. Each line has quotes as evidence."""
+    """A model's formulation of a tension. A blank lens has no material. Quotes are the evidence for each line."""
 
     transition: str = ""
     initial_state: str = ""
@@ -222,9 +225,9 @@ def from_draft(
 
 
 def within_limits(draft: TensionDraft) -> TensionDraft:
-    """Return `draft` with each lens shortened in proportion to the limits, and without barriers above the limit.
+    """Return `draft` with all lenses shortened in proportion, and with at most `MAX_BARRIERS` barriers.
 
-    For a draft that was sent back once and is still too long. A shortened draft is closer to the need than the intent.
+    Used if the model's repair is still too long. A shortened draft describes the need better than the intent does.
     """
     barriers = [barrier for barrier in draft.barriers if barrier.strip()][:MAX_BARRIERS]
     total = sum(units(part) for part in (draft.transition, draft.initial_state, *barriers, draft.exchange))

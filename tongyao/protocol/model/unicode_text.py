@@ -1,5 +1,5 @@
-"""Unicode normalisation in linear time, a folded form to recognise names and addresses, file detection,
-and texts without markup. Pure."""
+"""Unicode normalisation in linear time, folding for the search of names and addresses, file detection, and removal of
+markup. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, Literal
 MOST_MARKS: Final = 30
 """Maximum of combining marks kept in a row, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section 13).
 
-Normalisation sorts the marks of one base character by insertion, so 100,000 of them take minutes.
+Normalisation sorts the marks after one base character in quadratic time, so 100,000 marks take minutes.
 """
 
 UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
@@ -25,7 +25,7 @@ _LONGEST_FOLD: Final = 6
 
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""Characters that control a terminal, change the direction of text, or are read by models and invisible to people.
+"""Characters that control a terminal, that change the direction of text, or that models read and people cannot see.
 
 Tabs and line ends are not included.
 """
@@ -55,7 +55,7 @@ _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
 
 
 class _Folds(dict[int, str]):
-    """Code point → its folded form, made at first use. The size is limited, so that no text can fill the memory."""
+    """Maps a code point to its folded form, which is computed at first use. The size is limited to save memory."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold(chr(code))
@@ -82,7 +82,7 @@ _BEGINNINGS: Final = {"%PDF-": "pdf", "PK\x03\x04": "office", "\xd0\xcf\x11\xe0"
 
 
 def kind_of_file(given: str | bytes) -> str:
-    """Return `pdf`, `office` or `rtf` if text or bytes begin like such a file. Otherwise empty."""
+    """Return `pdf`, `office` or `rtf` if the text or bytes begin like such a file; otherwise an empty string."""
     start = given[:1_024].decode("latin-1") if isinstance(given, bytes) else given[:1_024]
     start = start.lstrip("\ufeff\xef\xbb\xbf \t\r\n")
     return next((kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning)), "")
@@ -96,7 +96,7 @@ class Folded:
     text: str
 
     def spans(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the spans in `source` of ascending spans of `text`, including combining marks that follow them."""
+        """Convert ascending spans of `text` to spans of `source`. Combining marks after a span are included."""
         if not found:
             return []
         if len(self.text) == len(self.source) and self.source.isascii():
@@ -111,7 +111,7 @@ class Folded:
 
     @cached_property
     def _in_source(self) -> list[int]:
-        """For each character of `text`, the index in `source` of the character from which it was made."""
+        """For each character of `text`, the index of its original character in `source`."""
         return [index for index, char in enumerate(self.source) for _ in _FOLDS[ord(char)]]
 
 
@@ -138,8 +138,8 @@ _IMAGE: Final = re.compile(r"!(?=\[)")
 
 
 def for_others(markdown: str) -> str:
-    """Return `markdown` without control characters, tags, comments, images and link targets. Their words are kept.
-    Other `<` that could open a tag become `‹`."""
+    """Return `markdown` without control characters, tags, comments, images and link targets. Texts of tags, images and
+    links are kept. Any other `<` that could open a tag becomes `‹`."""
     markdown = without_controls(markdown)
     if "<" in markdown:
         markdown = _OPENS.sub("‹", _TAG.sub("", _COMMENT.sub("", markdown)))

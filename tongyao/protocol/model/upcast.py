@@ -1,7 +1,7 @@
-"""Reads stored texts of the old format as the current types. Pure.
+"""Converts stored texts of the old format to the current types, so that old records can be exported and erased. Pure.
 
-So old records can be exported and erased. The old format had a premise and a claim for each item, one verdict for each
-pair, and lists for contributions, translations, gaps, ignored information, frameworks and value to third parties.
+The old format had a premise and a claim for each item, one verdict for each pair, and lists for contributions,
+translations, gaps, ignored information, frameworks and value to third parties.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_observation(text: str) -> Observation:
 
 
 def read_plan(text: str) -> Plan:
-    """Return the plan in a stored text of any format. Its sources keep ids of old observations."""
+    """Return the plan in a stored text of any format. Ids of old observations in its sources are kept."""
     stored = json.loads(text)
     return Plan.model_validate(_plan(stored) if "panorama" in stored else _with_gains(stored))
 

@@ -1,6 +1,6 @@
 """The base classes of the protocol's models.
 
-Validation errors do not contain the input (`hide_input_in_errors`): values are people's texts, and errors are logged.
+Validation errors do not contain the input (`hide_input_in_errors`), because they are logged and inputs are private.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Measures the properties of the protocol that one record can show or refute (docs/protocol.md §13). Pure.
+"""Measures those properties of the protocol that one record can show or refute (docs/protocol.md §13). Pure.
 
-The numbers are those of 000. Properties that need several runs, or that are always true by construction, are left out.
+Properties have the numbers of specification 000. Properties that need several runs, or that code always ensures, are
+left out.
 """
 
 from __future__ import annotations
@@ -40,19 +41,19 @@ class AuditFinding(Value):
 
 
 Measured = tuple[Result, str, str]
-"""The result, and the figure in English and in Chinese."""
+"""The result, and the measured value in English and in Chinese."""
 
 _COUNTED: Final = ("reasked", "struck", "struck_by_catalyst")
 """Counts of the checks that have a translated name. The other counts are shown under the name of their reason."""
 
 
 def _told(result: Result, key: str, **values: object) -> Measured:
-    """Return a result with its figure in the words of `tongyao/texts/protocol/audit.toml`."""
+    """Return a result and its measured value in words. `key`: of the text in `tongyao/texts/protocol/audit.toml`."""
     return result, *in_both("protocol", f"audit.{key}", **values)
 
 
 def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[AuditFinding, ...]:
-    """Return one finding for each property in order, then the counts of the checks (number 15)."""
+    """Return one finding for each property, by number, and as number 15 the counts of the checks of answers."""
     measured = {number: measure(record) for number, measure in _PROPERTIES.items()} | {15: _guards(record, guards)}
     return tuple(
         AuditFinding(
@@ -68,7 +69,7 @@ def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[
 
 
 def ended_by_itself(record: Record) -> bool:
-    """Whether the rounds ended without new information, by the last verdict or by everybody's last turn."""
+    """Whether the rounds ended because nothing new came, by the last verdict or by all turns of the last round."""
     if not record.observations:
         return False
     last = record.observations[-1]
@@ -77,7 +78,7 @@ def ended_by_itself(record: Record) -> bool:
 
 
 def _cut_short(record: Record) -> bool:
-    """Whether the rounds are still running, or a decision ended them early."""
+    """Whether the rounds are not finished: they are still running, or a decision ended them early."""
     return record.observations[-1].round < MAX_ROUNDS and not ended_by_itself(record)
 
 
@@ -104,7 +105,7 @@ def _rounds(record: Record) -> Measured:
 
 
 def _exhaustion_not_bandwidth(record: Record) -> Measured:
-    """Compare rounds from the second on, because code permits more items in the first round."""
+    """Compare the rounds after the first. Code permits more items in the first round, so it is not comparable."""
     if len(record.observations) < 3:
         return _told(Result.NO_MATERIAL, "few_rounds")
     items = [len(_said_in(record, seen.round)) for seen in record.observations]
@@ -147,7 +148,7 @@ def _reactivated(record: Record) -> Measured:
 
 
 def _tension_holds(record: Record) -> Measured:
-    """Compare the share of items, early and late, that share a word with the tension or the catalyst's statements."""
+    """Compare the shares of items, early and late, with a word of the tension or of the catalyst's statements."""
     if record.tension is None:
         return _told(Result.NO_MATERIAL, "no_tension")
     room = terms("\n".join(record.tension.targets().values()))
@@ -217,4 +218,7 @@ _PROPERTIES: Final[Mapping[int, Callable[[Record], Measured]]] = {
     12: _covered_in_first_round,
     13: _traceable,
 }
-"""Measures by the number of 000. Their claims are in `tongyao/texts/console/words/audit.toml`."""
+"""The measure of each property, by its number in specification 000.
+
+The texts of the properties are in `tongyao/texts/console/words/audit.toml`.
+"""

@@ -1,4 +1,4 @@
-"""When a proxy may speak for a person: their decision for a scene, or the default (docs/protocol.md §3.11)."""
+"""Consent to a proxy: the person's decision for a scene, or else the default (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
 
 
 class SceneConsent(Value):
-    """The consent of one person in one scene. `own`: whether the person decided it; otherwise it is a default."""
+    """The consent of one person in one scene. `own`: true if the person decided it, false if it is the default."""
 
     profile_id: str
     consent: Consent
@@ -49,7 +49,10 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile in a scene. `decided`: by its owner. `at_home`: it is the profile's own scene."""
+    """Return the consent of a profile's owner in a scene.
+
+    `decided`: the owner's decision, if there is one. `at_home`: whether the scene is the profile's own scene.
+    """
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 
@@ -57,7 +60,7 @@ def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_hom
 def consents_of(
     what: ConsentInput, known: Mapping[str, SceneConsent], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
-    """Return which of the chosen people are asked, and which take no part.
+    """Divide the chosen people: those who are asked for consent, those who take no part, those without a proxy.
 
     `known`: the consent of each person who still has a profile. `over_quota`: people who were asked, or named by this
     demander, too often. `may_ask`: the number of people whom the process may still ask for this demander. People beyond

@@ -1,4 +1,4 @@
-"""When the rounds end. The whole rule is in this module (docs/protocol.md §5.5)."""
+"""The rule for the end of the rounds (docs/protocol.md §5.5)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 
 VERDICT_FROM_ROUND: Final = 3
-"""First round whose verdict counts. Before it the catalyst has not seen an answer to its own observations."""
+"""The first round whose verdict counts. Until then the catalyst has seen no answers to its observations."""
 
 EARLIEST_END: Final = 2
-"""First round after which a process may converge, even if everyone says `nothing_new` earlier."""
+"""The first round after which the rounds may end, even if everybody says `nothing_new` before."""
 
 MORE_ROUNDS: Final = 2
-"""Rounds that `extend` and `add_participants` add."""
+"""Number of rounds that the decisions `extend` and `add_participants` add."""
 
 
 class RoundResult(Value):
-    """The result of one finished round, as far as convergence needs it.
+    """The data of one finished round that determine whether the rounds end.
 
-    `outcomes`: outcome of each turn by alias; participants who were not asked have none. `everybody_asked`: whether
-    everybody in the room was asked. `verdict`: the catalyst's; `more` if its answer failed or could not be read.
+    `outcomes`: the outcome of each turn, by alias; participants who were not asked have no turn. `everybody_asked`:
+    whether everybody in the room was asked. `verdict`: the catalyst's verdict; `more` if its answer failed or could not
+    be read.
     """
 
     number: int
@@ -35,7 +36,7 @@ class RoundResult(Value):
 
 
 class Course(StrEnum):
-    """The course after a round."""
+    """The continuation after a round."""
 
     GO_ON = "go_on"
     CONVERGED = "converged"
@@ -48,15 +49,15 @@ class Course(StrEnum):
 
 
 def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
-    """Return the course after the last of `rounds` (oldest first, numbered from 1 without gaps).
+    """Return the continuation after the last of `rounds` (oldest first, numbered from 1 without gaps).
 
-    - Two verdicts `exhausted` in a row, both from round 3 on, end the rounds. In the second of these rounds a framework
-      can still bring new information (000, property 8).
+    - Two successive verdicts `exhausted`, both from round 3 on, end the rounds. One is not enough, because a framework
+      can still bring new information in the next round (000, property 8).
     - The rounds also end if, from the second round on, everybody in the room was asked and said `nothing_new`. `lapsed`
       and `failed` do not count as `nothing_new`.
     - After `limit` rounds the demander decides.
 
-    Figures of a round have no influence. They are shown to the catalyst and to people.
+    Counts of a round, such as its number of new items, have no influence. They are only shown.
     """
     if not rounds:
         return Course.GO_ON

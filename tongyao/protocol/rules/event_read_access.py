@@ -1,8 +1,8 @@
 """Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` that the role may see.
 
-Events of the reader's own seat are shown in full. Of other seats, nothing is shown that would distinguish a person from
-a proxy: for whom the process waits, who was reminded, or who answered when. Of other turns, only the closed gate is
-shown.
+Readers see events of their own seat in full. They see no event of another seat that would distinguish a person from a
+proxy, such as who is waited for, who was reminded, or when somebody answered. Of the turns of others, they see only
+that the gate closed.
 """
 
 from __future__ import annotations
@@ -83,19 +83,18 @@ OWN: Final = frozenset(
         K.ANSWER_RECEIVED,
     }
 )
-"""Shown in full to the participant with the alias that the event names, and to no other participant."""
+"""Kinds of events that a participant sees in full if the event has their alias, and otherwise not at all."""
 
 
 NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = dict.fromkeys((K.ESCALATED, K.PARTICIPANT_LEFT), _keys("round"))
-"""Keys for a demander with a seat. The alias is left out, because only people let a deadline pass or leave at that
-moment (docs/protocol.md §3.10)."""
+"""Keys that a demander with a seat sees. The alias is hidden, because only people miss deadlines or leave then
+(docs/protocol.md §3.10)."""
 
 
 def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:
-    """Return the event as this party may see it, or None. The caller must not show its `seq`
-    (`app/messaging/party_events`).
+    """Return the part of the event that this party may see, or None if it may see nothing.
 
-    `seated`: whether a demander takes part in the rounds.
+    The caller must not show `seq` (`app/messaging/party_events`). `seated`: whether a demander takes part in rounds.
     """
     own = role != "operator" and event.kind in OWN and event.data.get("alias") == (alias or DEMANDER)
     keys = ALL if own else SHOWN[role].get(event.kind)

@@ -1,4 +1,5 @@
-"""Sources of a formulated tension: spans of intent and profile, unquoted sentences (docs/protocol.md §2.3). Pure."""
+"""Sources of a formulated tension: quoted spans of the intent and the profile, and sentences that are not quoted
+(docs/protocol.md §2.3). Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ _LEAST: Final = 3
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
-    """Yield the faults of a draft: its size, lines without a quote, quotes not found. A check (`guards.checks`)."""
+    """Yield the faults of a draft: too long, lines without quotes, quotes that are not in the texts.
+
+    The function is one of the checks of `guards.checks`.
+    """
 
     def fault(name: str, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)
@@ -56,10 +60,10 @@ def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complai
 def spans_of(
     draft: TensionDraft, *, intent: str, profile: str = "", shown: Sequence[tuple[int, int]] = ()
 ) -> tuple[LineSpan, ...]:
-    """Return the quotes of a draft as offsets into the texts as their owner wrote them. Other quotes are left out.
+    """Return the spans of a draft's quotes in the unchanged texts of the demander. Quotes not found are left out.
 
-    The model read the texts with marks in place of names. The span of a quote with a mark reaches from the words before
-    the mark to the words after it. `shown`: the spans of the profile that the model read; empty: all of it.
+    The model read the texts with marks in place of names. A quote that contains a mark is found by the words before and
+    after the mark. `shown`: the spans of the profile that the model read; empty if it read the whole profile.
     """
     texts: Mapping[Source, Shown] = {"intent": Shown(intent), "profile": Shown(profile, shown)}
     lines = _lines(draft)
@@ -97,7 +101,7 @@ def _in_original(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 def _lines(draft: TensionDraft) -> dict[str, str]:
-    """Return the lines with text, by label. Blank barriers are not numbered, as in the tension made from the draft."""
+    """Return the lines that have text, by label. Blank barriers get no number, as in the resulting tension."""
     barriers = [barrier for barrier in draft.barriers if barrier.strip()]
     every = {"T": draft.transition, "I": draft.initial_state}
     every |= {f"B{number}": barrier for number, barrier in enumerate(barriers, 1)}

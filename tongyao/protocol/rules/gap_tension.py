@@ -1,4 +1,5 @@
-"""The open points of a room as a tension that the field searches for (docs/protocol.md §3.8). Pure."""
+"""Writes the open points of a room as a tension, with which the field searches for people (docs/protocol.md §3.8).
+Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ class Lack(Value):
 
 
 def lacking(record: Record) -> Lack | None:
-    """Return the points that nobody in the room covers, the most important first. None before there is a tension.
+    """Return the points that nobody in the room covers, the most important first. None if there is no tension yet.
 
-    First come open gaps that ask nobody. Then come barriers without a gap and without a complementary or aligned
-    relation to a participant. Open gaps that ask somebody come last. If nothing is open: the process's own barriers.
+    The order: open gaps that ask nobody; barriers without a gap and without a complementary or aligned relation to a
+    participant; open gaps that ask somebody. If nothing is open, the points are the barriers of the process's tension.
     """
     if record.tension is None:
         return None

@@ -1,4 +1,4 @@
-"""The grade of a profile by the four lenses (docs/protocol.md §2.4)."""
+"""The grade of a profile: for which lenses of a tension it has material (docs/protocol.md §2.4)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BEARS: Final = re.compile(
 _SPEAKS: Final = re.compile(r"我|\b(?:I|my|we|our)\b")
 _LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
 _LABEL_UNITS: Final = 5
-"""A line is a list of labels if its parts between separators have at most this number of units on average."""
+"""A line counts as a list of labels if its parts between separators have at most this average number of units."""
 
 _ENOUGH: Final = 5
 """With at least this number of statements, a profile counts as stating a change (T), even without a word of change."""
@@ -52,7 +52,7 @@ def _is_statement(sentence: str) -> bool:
 
 
 def audit_profile(text: str) -> Audit:
-    """Return the lenses for which `text` has statements: T changes, I facts, B needs and limits, E offers."""
+    """Return the lenses for which `text` has statements. T: changes. I: facts. B: needs and limits. E: offers."""
     said = [sentence for sentence in _END.split(text) if _is_statement(sentence)]
     return Audit(
         transition=len(said) >= _ENOUGH or any(_CHANGES.search(sentence) for sentence in said),
@@ -63,5 +63,5 @@ def audit_profile(text: str) -> Audit:
 
 
 def grade_profile(text: str) -> Grade:
-    """Return the grade, as for a tension. A profile of labels alone has grade C."""
+    """Return the grade by the rule for tensions. A profile that contains only labels has grade C."""
     return audit_profile(text).grade

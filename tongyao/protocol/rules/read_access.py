@@ -1,7 +1,7 @@
-"""Read access of each party. Only this module makes views (docs/protocol.md §6).
+"""Read access of each party (docs/protocol.md §6). Only this module makes views for people and their agents.
 
-It has the table `VISIBLE` (role × part → phases), which the API and the tests read, and the view of a person or their
-agent. `request_access.py` makes the requests that engines read.
+The table `VISIBLE` (role × part → phases) is the rule. The API and the tests also read it. `request_access.py` makes
+the requests to models.
 """
 
 from __future__ import annotations
@@ -108,12 +108,15 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.COST: _ALWAYS,
     },
 }
-"""Two cells have a condition besides the phase. `PROJECTIONS` needs `open_record`. `IDENTITIES` are shown only to
-people who committed, and only of people who committed and of the demander."""
+"""Maps role and part to the phases in which the role sees the part. Two parts have a second condition:
+
+- `PROJECTIONS` are shown only with the setting `open_record`.
+- `IDENTITIES` of the demander and of people who committed are shown, and only to people who committed.
+"""
 
 
 class TurnCount(Value):
-    """Outcome and number of items of one turn of a closed round. Every silent turn is shown as lapsed."""
+    """Outcome and number of items of one turn of a closed round. A turn without an answer is always shown as lapsed."""
 
     round: int
     alias: str
@@ -122,7 +125,7 @@ class TurnCount(Value):
 
 
 class Stands(Value):
-    """The valid statements after the last round that the catalyst has read (`rules.standing`), without the open round.
+    """The valid statements (`rules.standing`) after the last round that the catalyst has read.
 
     `none`: pairs that were examined and have no relation now. `not_examined`: pairs that were never examined. `asked`:
     by id of a gap, the person whom it asks and the outcome. `lapsed`: by round, the ids of the relations and notes that
@@ -138,18 +141,18 @@ class Stands(Value):
 
 
 class PartyView(Value):
-    """The view of one person or agent on a process. Parts that they may not see are None.
+    """A process as one person or agent may see it. Parts that this reader may not see are None.
 
-    `said_now`: the reader's own words in the open round, which may still be corrected; empty: `nothing_new`.
-    `asked`: who may answer the current plan. `answers`, `answer_words`: their answers so far, by alias; `erased` for
-    people who were erased since.
+    `said_now`: the reader's own words in the open round, which the reader may still correct; empty: `nothing_new`.
+    `asked`: the people who may answer the current plan. `answers`, `answer_words`: their answers so far, by alias; an
+    answer is `erased` if the person was erased later.
     `earlier_answers`: answers to replaced plans. `delivery_changes`: changes since the replaced plan.
     `forked_from`: the origin of a fork. `fork_round`: the first round in which its changes apply.
     `left`: whether the reader, a participant, has left the process.
-    `answered_by`: names of outside answerers of its model calls.
+    `answered_by`: names of the people outside Tongyao who answer the process's model calls.
     `own_answer`: the state of the reader's own answer.
-    `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: by alias, the contacts of
-    people whose name the reader may know, and the reader's own.
+    `title`: the title of a child process. Its `intent` is the intent of the first process of the tree.
+    `contacts`: by alias, the contact of the reader and of all people whose names the reader may know.
     """
 
     id: str
@@ -191,7 +194,7 @@ def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
 
 def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     """Return the view of one party in the record's phase. Raises `KeyError` if a participant's alias is unknown."""
-    # while a plan is being replaced, it stays readable, with everything that was readable with it
+    # while a new plan is made, readers still see the old plan and all that they could see with it
     phase = Phase.DELIVERING if record.phase is Phase.PLANNING and record.plans else record.phase
 
     def sees(part: Part) -> bool:
@@ -245,7 +248,7 @@ def _of_fork(record: Record) -> dict[str, Any]:
 
 
 def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
-    """Return the turns of this alias with their original words. A person with a seat may always read them."""
+    """Return the turns of this alias, in the person's original words. Every person may always read their own turns."""
     return tuple(projection for projection in record.projections if projection.alias == alias)
 
 
@@ -255,7 +258,7 @@ def tension_for_invited(record: Record) -> Tension | None:
 
 
 def title_for_invited(record: Record) -> str:
-    """Return the title of a child for a person who is asked for consent. Empty for other processes."""
+    """Return the title of a child process for a person who is asked for consent; empty for other processes."""
     return record.title if may_see("invited", Part.TENSION, record.phase) else ""
 
 
@@ -285,9 +288,9 @@ def for_export(record: Record) -> PartyView:
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
-    """Return the turns of rounds that the catalyst has read. In the open round, a waiting turn would reveal a person.
+    """Return the turns of the rounds that the catalyst has read, without a seatless demander's answers to gaps.
 
-    Answers of a demander without a seat to gaps are no turns.
+    Turns of the open round are left out, because a turn that is waited for reveals a person.
     """
     closed = {observation.round for observation in record.observations}
     seats = {one.alias for one in record.participants}
@@ -296,7 +299,7 @@ def _turns(record: Record) -> tuple[TurnCount, ...]:
 
 
 def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
-    """Return the valid statements after the last of `observations`, which are as their reader may read them."""
+    """Return the valid statements after the last of `observations`. `observations`: as the reader may read them."""
     last = max(observation.round for observation in observations)
     said = [projection for projection in record.projections if projection.round <= last]
     rounds = rounds_of(said, observations)
@@ -314,21 +317,25 @@ def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
 
 
 def _tension_for(record: Record, reader: str) -> Tension | None:
-    """Return the tension for a reader. The demander reads it unmarked, because marks would reveal who was seated."""
+    """Return the tension for a reader.
+
+    The demander reads it without marks. Marks in place of names would reveal who has a seat.
+    """
     if reader == DEMANDER and (tension := record.demanders_tension) is not None and tension is record.own_tension:
         return tension
     return shown_tension(record) if record.tension is not None else None
 
 
 def _not_taken_up(record: Record) -> tuple[str, ...]:
-    """Return the sentences of the intent that the tension to be confirmed does not quote."""
+    """Return the sentences of the intent that no line of the tension quotes."""
     return not_taken_up(record.intent, record.own_tension.spans) if record.own_tension is not None else ()
 
 
 def _from(projection: Projection, reader: str) -> Projection:
-    """Return a projection of the open record. Its author reads it unchanged.
+    """Return a projection for a reader of the open record. The author reads it unchanged.
 
-    Others read only the text of each item: kind, quotes and `inferred` would reveal a proxy (docs/protocol.md §6.2).
+    Others read only id, text and `replaces` of its items. Kinds, quotes and `inferred` would reveal a proxy
+    (docs/protocol.md §6.2).
     """
     said = as_said(projection)
     if said.alias == reader:
@@ -338,7 +345,7 @@ def _from(projection: Projection, reader: str) -> Projection:
 
 
 def as_said(projection: Projection) -> Projection:
-    """Return a projection without fields that distinguish proxies from people, or silent outcomes from each other."""
+    """Return a projection without the differences between proxies and people and between outcomes without an answer."""
     silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT)
     return projection.model_copy(
         update={
@@ -360,14 +367,14 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
 
 
 def _contacts(record: Record, role: PartyRole, reader: str) -> dict[str, str]:
-    """Return the contacts of people whose names the reader may know, and the reader's own, unchanged."""
+    """Return the contacts, unchanged, of the reader and of all people whose names the reader may know."""
     committed = {who for who, answer in record.answers.items() if answer == "commit"}
     known = {*committed, DEMANDER} if role == "demander" or reader in committed else {reader}
     return {alias: said for alias, said in record.contacts.items() if alias in known}
 
 
 def shown_tension(record: Record) -> Tension:
-    """Return the tension without its spans and names, which only the demander reads."""
+    """Return the tension without its spans and names, because only the demander may read them."""
     if record.tension is None:
         raise ValueError(f"{record.process_id} has no tension yet")
     return record.tension.model_copy(update={"spans": (), "names": ()})

@@ -1,8 +1,8 @@
-"""The rest of a process after a person was erased (docs/erasure.md). Pure.
+"""Removes an erased person from the stored parts of a process (docs/erasure.md). Pure.
 
-The person's items are removed, and so is every element that rests only on these items or mentions the person's alias.
-Texts are not searched for the person's words. Names in texts for others are already replaced by marks. Other people's
-own words belong to these people.
+The person's items are removed. Every other element is removed if it rests only on these items or mentions the person's
+alias. Texts are not searched for the person's name: texts for others have marks in place of names, and other people's
+own words belong to these other people.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Erasure:
     def __init__(self, process_id: str, seats: Mapping[str, str], fallen: Iterable[str] = ()) -> None:
         """
         Args:
-            seats: process id → alias, for every process of the tree in which the person has a seat (`P00`: demander).
-            fallen: ids of the children (`ids.child_id`) whose residuals rested only on the person's items.
+            seats: process id → the person's alias, for every process of the tree in which the person takes part.
+            fallen: ids (`ids.child_id`) of the child processes whose residuals rested only on the person's items.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
         self._fallen = frozenset(fallen)
         self._gone = set[str]()
-        """Ids of relations and notes that were removed from this process's observations, and of removed lines."""
+        """Ids of the removed relations, notes and lines of the tension of this process."""
 
     def _names(self, text: str) -> bool:
         """Whether `text` mentions the person's alias in this process."""
         return self.alias != DEMANDER and self.alias in _ALIAS.findall(text)
 
     def is_theirs(self, item_id: str) -> bool:
-        """Whether an id names an item of the person, a line of the erased demander's tension, or a removed element."""
+        """Whether the id names an item of the person, a removed element, or a line of an erased demander's tension."""
         match = _ITEM.fullmatch(item_id)
         if match is None:
             return item_id in self._gone
@@ -54,9 +54,9 @@ class Erasure:
         )
 
     def observation(self, seen: Observation) -> Observation:
-        """Return the observation without the person. Its words for participants are removed: they mention everybody.
+        """Return the observation without the person. Its `words` are removed, because they concern all participants.
 
-        Statements that a removed statement had replaced are ended, so that they do not become valid again.
+        If a removed statement had replaced earlier statements, these are ended. Otherwise they would be valid again.
         """
         relations = tuple(relation for relation in seen.relations if not self._falls(relation, relation.between))
         notes = tuple(note for note in seen.notes if not self._falls(note, (*note.about, note.asks)))
@@ -80,7 +80,7 @@ class Erasure:
         )
 
     def _falls(self, statement: Statement, about: Iterable[str]) -> bool:
-        """Whether a statement is removed. `about`: its aliases and lines."""
+        """Whether the statement must be removed. `about`: the aliases and lines that it concerns."""
         theirs = any(self._is_of(one) for one in about)
         return theirs or self._stands_on(statement.sources) or self._names(statement.text)
 
@@ -90,7 +90,7 @@ class Erasure:
         return bool(self.alias) and about == self.alias
 
     def plan(self, plan: Plan) -> Plan:
-        """Return the plan without the person. It states that a part was removed, and its Markdown is made again."""
+        """Return the plan without the person. `removed` names the person's alias, and the Markdown is made again."""
         tasks = {
             task.id: task
             for task in plan.tasks
@@ -141,7 +141,7 @@ class Erasure:
 
     @property
     def without_tension(self) -> bool:
-        """Whether lines of the tension of this process were removed (`tension`)."""
+        """Whether `tension` has removed lines of this process's tension."""
         return any(id.startswith("T/") for id in self._gone)
 
     @property
@@ -155,7 +155,7 @@ class Erasure:
         return tuple(source for source in sources if not self.is_theirs(source))
 
     def _stands_on(self, sources: Iterable[str]) -> bool:
-        """Whether all sources belong to the person or were removed."""
+        """Whether there are sources, and all of them are the person's or were removed."""
         named = tuple(sources)
         return bool(named) and not self._sources(named)
 

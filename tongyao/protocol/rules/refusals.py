@@ -1,5 +1,5 @@
-"""All refusals of messages (docs/protocol.md §8). Their texts are in `tongyao/texts/protocol/refusals.toml`, their
-conditions in `life/machine.py`."""
+"""All reasons for which a message is refused (docs/protocol.md §8). `life/machine.py` has the conditions, and
+`tongyao/texts/protocol/refusals.toml` has the texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tongyao.texts.catalogue import in_both
 
 
 class Refusal(StrEnum):
-    """The reason why a message was not applied."""
+    """The reason why a message was refused."""
 
     ENDED = "ended"
     NOTHING_TO_REFUSE = "nothing_to_refuse"
@@ -75,13 +75,14 @@ _OVER: Final = frozenset(
         Refusal.ASK_OVER,
     }
 )
-"""Refusals of messages that answer an ask that is not open."""
+"""Reasons that mean: the ask that the message answers is not open."""
 
 
 class MessageVerdict(Value):
-    """The answer to a message. A refusal has a code and texts in both languages. A repeated key gets its first verdict.
+    """The answer to a message. A refusal has a code and texts in both languages.
 
-    `round`: the later round in which words count if their own round had closed; otherwise 0.
+    A repeated message gets its first verdict again. `round`: the later round in which the words count, if the gate of
+    their own round had closed; otherwise 0.
     """
 
     accepted: bool
@@ -93,7 +94,7 @@ class MessageVerdict(Value):
 
     @classmethod
     def refused(cls, code: Refusal, open_now: str = "") -> MessageVerdict:
-        """Return a refusal. `open_now`: ids of the open asks, which are added if the message answers a closed ask."""
+        """Return a refusal. `open_now`: the ids of the open asks. The text lists them if the ask was not open."""
         en, zh = in_both("protocol", f"refusals.{code.value}")
         if open_now and code in _OVER:
             english, chinese = in_both("protocol", "refusals.open_now", open=open_now)

@@ -1,4 +1,5 @@
-"""The requests to engines, made from the parts of the record that each may read (docs/protocol.md §6). Pure."""
+"""Makes the request of each model step from the parts of the record that this step may read (docs/protocol.md §6).
+Pure."""
 
 from __future__ import annotations
 
@@ -34,17 +35,17 @@ MAX_FOCUS: Final = 6
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
-    """Return the request with the demander's own words, unchanged, because formulation speaks for them."""
+    """Return the request with the demander's unchanged words: the formulation is made on the demander's behalf."""
     return FormulationRequest(language=record.language, began=record.began, intent=record.intent, material=material)
 
 
 def for_endpoint(
     record: Record, alias: str, *, material: Material, mandate: Mandate, marker: Marker | None = None
 ) -> EndpointRequest:
-    """Return the request of a turn: the tension, the endpoint's valid items, the catalyst's valid statements.
+    """Return the request of a turn: the tension, the participant's own valid items, the catalyst's valid statements.
 
-    Statements have no sources, because ids of items would reveal who spoke in which round. `marker`: replaces names of
-    others in the profile by marks. Texts of the record already have marks.
+    Statements have no sources, because ids of items would reveal who spoke in which round. `marker` replaces other
+    people's names in the profile by marks. Texts of the record already have marks.
     """
     names = marker or Marker()
     rounds = _before(record)
@@ -78,11 +79,11 @@ def for_endpoint(
 
 
 def focus_of(record: Record, alias: str) -> tuple[str, ...]:
-    """Return at most `MAX_FOCUS` texts for which a long profile is searched in this round.
+    """Return at most `MAX_FOCUS` texts with which the long profile of `alias` is searched in this round.
 
-    These are statements since the last turn of `alias` that they may answer: relations with them, frameworks and open
-    gaps. Statements that name `alias` come first. Earlier statements were searched for in an earlier turn. Empty in the
-    first turn, and without new statements; then the profile is searched for the tension.
+    The texts are statements made since the participant's last turn: relations with the participant, frameworks and open
+    gaps. Statements that name `alias` come first. Earlier statements were used in earlier turns. The result is empty in
+    the first turn and if there are no new statements. The profile is then searched with the tension.
     """
     rounds = _before(record)
     state = standing(rounds)
@@ -97,7 +98,7 @@ def focus_of(record: Record, alias: str) -> tuple[str, ...]:
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
-    """Return `mandate` for a profile with marks in place of names. A phrase with a name also applies to its mark."""
+    """Return `mandate` for a profile with marks in place of names. `topics` and `never` apply with names and marks."""
 
     def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
@@ -112,9 +113,9 @@ def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
 
 
 def for_catalyst(record: Record, *, strategy: str = "") -> CatalystRequest:
-    """Return the whole exchange so far under aliases. It does not show whether a proxy or a person spoke.
+    """Return all rounds so far, under aliases. The request does not show whether a proxy or a person spoke.
 
-    The last round has no observation. An observation in the record comes from an earlier attempt of this step.
+    The last round is given without observation. If the record has one, an earlier attempt of this step made it.
     """
     *before, last = exchange(record, until=record.round)
     return CatalystRequest(
@@ -161,8 +162,11 @@ def for_planner(
 
 
 def child_plan(child: Record, title: str) -> ChildPlan:
-    """Return the last plan of `child` as its parent reads it (docs/protocol.md §7.7): under aliases, with sources such
-    as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
+    """Return the last plan of `child` for the parent's planner (docs/protocol.md §7.7).
+
+    It has aliases in place of names, and sources such as `<child process>/R1/P02/2`. Raises `ValueError` if the child
+    has no plan.
+    """
     if not child.plans:
         raise ValueError(f"{child.process_id} has no plan")
 
@@ -176,7 +180,7 @@ def child_plan(child: Record, title: str) -> ChildPlan:
 
 
 def _for_planner(material: Material, names: Marker, alias: str) -> Material:
-    """Return a profile for the planner: without names of the process, and without texts that look like names."""
+    """Return a profile for the planner, with marks in place of known names and of texts that look like names."""
     pieces = tuple(piece.model_copy(update={"text": without_proposed(piece.text)}) for piece in material.pieces)
     return names.model(material.model_copy(update={"pieces": pieces}), author=alias)
 
@@ -191,7 +195,7 @@ def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
 
 
 def exchange(record: Record, *, until: int) -> tuple[Exchange, ...]:
-    """Return rounds 1 to `until` as others may read them: items without the quotes of the profile."""
+    """Return rounds 1 to `until` as other participants may read them: items have no quotes from profiles."""
 
     def for_others(said: Projection) -> Projection:
         items = tuple(item.model_copy(update={"quotes": ()}) for item in said.items)

@@ -1,6 +1,6 @@
-"""Computes the statements that are valid after the rounds so far, by one fold (docs/protocol.md §5.3). Pure.
+"""Computes the items, relations and notes that are valid after the rounds so far (docs/protocol.md §5.3). Pure.
 
-Prompts, pages, plan and audit use the result. It is computed from projections and observations, and not stored.
+The input is projections and observations. The result is not stored. Prompts, pages, plan and audit use it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ GapOutcome = Literal["open", "answered", "replied", "unanswered"]
 class Asked(Value):
     """The outcome of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
-    `open`: the turn in which it is asked has not ended. `answered`: an item of the person refers to the gap. `replied`:
-    the person spoke in their own words, which refer to no gap, so the catalyst judges whether they answer it.
-    `unanswered`: the turn ended otherwise.
+    `open`: the turn in which the gap is asked has not ended. `answered`: an item of that turn refers to the gap.
+    `replied`: the person answered in their own words, which have no references, so the catalyst judges whether the gap
+    is answered. `unanswered`: the turn ended in another way.
     """
 
     alias: str
@@ -31,12 +31,12 @@ class Asked(Value):
 
 
 class Standing(Value):
-    """The valid statements after the last of the rounds.
+    """The valid statements after the last round.
 
     `items`: all items, by id, in order. `replaced`: ids of items that are no longer valid. `relations`, `notes`: the
-    valid ones, oldest first. `none`: pairs that were examined and have no relation now. `lapsed`: ids of statements
-    that lapsed in the last round, because all items of one speaker on which they rest were replaced. A gap is a
-    question and rests on no item. `asked`: the gaps that ask somebody, by id.
+    valid relations and notes, oldest first. `none`: examined pairs that have no relation now. `lapsed`: ids of
+    statements that lapsed in the last round, because all items of one speaker that they cite were replaced; gaps never
+    lapse. `asked`: the gaps that ask somebody, by id.
     """
 
     items: Mapping[str, Item]
@@ -73,24 +73,24 @@ class Standing(Value):
         return tuple(relation for relation in self.relations if set(relation.between) == {a, b})
 
     def examined(self, a: str, b: str) -> bool:
-        """Whether the pair was examined: it has a relation, or was stated to have none."""
+        """Whether the catalyst examined the pair: it stated a relation between them, or that there is none."""
         return (a, b) in self.none or bool(self.between(a, b))
 
     def rests_on_inference(self, statement: Statement) -> bool:
-        """Whether all of some speaker's items behind `statement` are inferred, so that its text is uncertain."""
+        """Whether `statement` is uncertain: of at least one speaker, it cites only items that are inferred."""
         cited = [self.items[source] for source in statement.sources if source in self.items]
         sides = {speaker_of(item.id) for item in cited}
         return any(all(item.inferred for item in cited if speaker_of(item.id) == side) for side in sides)
 
     def rests_on_replaced(self, statement: Statement) -> bool:
-        """Whether an item that `statement` cites was replaced. Other items of that speaker still support it."""
+        """Whether `statement` cites a replaced item. A valid statement also cites a valid item of the same speaker."""
         return statement.kind is not NoteKind.GAP and not self.replaced.isdisjoint(statement.sources)
 
     def is_protected(self, statement: Statement) -> bool:
         """Whether `statement` is an offsetting relation that cannot be replaced or ended yet (docs/protocol.md §5.3).
 
-        It rests on a stated (not inferred) boundary, or on a person's own words. None of its items was replaced, and
-        neither participant has said anything valid and not inferred since.
+        Such a relation cites a boundary that is not inferred, or a person's own words. No item that it cites was
+        replaced. Neither participant has since given a valid item that is not inferred.
         """
         if not isinstance(statement, Relation) or statement.kind is not RelationKind.OFFSETTING:
             return False
@@ -106,7 +106,7 @@ class Standing(Value):
 
 
 def rounds_of(projections: Iterable[Projection], observations: Iterable[Observation]) -> tuple[Exchange, ...]:
-    """Return the rounds, oldest first: projections in alias order, and the observation if there is one."""
+    """Return the rounds, oldest first. A round has projections in alias order and an observation, if there is one."""
     said = sorted(projections, key=lambda projection: projection.alias)
     seen = {observation.round: observation for observation in observations}
     last = max((*(projection.round for projection in said), *seen), default=0)
@@ -155,7 +155,7 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
 
 
 def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked: dict[str, Asked]) -> None:
-    """Apply one observation."""
+    """Apply one observation to the valid statements, the pairs without relation and the gaps that ask somebody."""
     gone = {ended.id for ended in seen.ended}
     gone |= {old for statement in seen.statements for old in statement.replaces}
     for id in gone:
@@ -173,7 +173,7 @@ def _outcome(gap: str, turn: Projection) -> GapOutcome:
 
 
 def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
-    """Whether all items of one speaker behind `statement` were replaced."""
+    """Whether `statement` cites only replaced items of one of its speakers. A gap never lapses."""
     if statement.kind is NoteKind.GAP:
         return False
     sides: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ def not_examined(state: Standing, contributors: Iterable[str]) -> tuple[Pair, ..
 
 
 def concerned(seen: Observation) -> tuple[str, ...]:
-    """Return the aliases that an observation concerns: in `between`, `about` or `asks`, and speakers of cited items."""
+    """Return the aliases in `between`, `about` and `asks` of an observation, and the speakers of the items it cites."""
     found = {alias for relation in seen.relations for alias in relation.between}
     found |= {alias for note in seen.notes for alias in (*note.about, note.asks)}
     found |= {speaker_of(source) for statement in seen.statements for source in statement.sources}
