@@ -12,7 +12,7 @@ from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, Dis
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 
 

@@ -17,7 +17,7 @@ from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.records.people.profiles import ProfileVersion
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import SeatRow
 
 

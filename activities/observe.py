@@ -20,7 +20,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.standing import concerned, standing
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.rounds import ObservationRow
 
 

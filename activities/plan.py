@@ -26,7 +26,7 @@ from tongyao.protocol.rules.plans.residuals import hole_title
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 
 PROFILE_CHARS = 3_000
 """Largest number of characters of each profile in a plan's request. Profiles help to understand the record and are not

@@ -50,7 +50,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.migrate import migrate
 from tongyao.runtime import wiring
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import Settings

@@ -33,7 +33,7 @@ from tongyao.app.people.sessions import open_session
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.process.changes import EVENTS
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 from tongyao.runtime.local.worker_process import WorkerProcess
 
 PEOPLE: Final = 5

@@ -11,7 +11,7 @@ from tongyao.llm.errors import DayBudgetUsed
 from tongyao.protocol.contracts.process import ActivityInput
 from tongyao.records.budgets import Budgets, DayBudgets, UsedToday
 from tongyao.records.model_calls import Ledger
-from tongyao.records.process.processes import StepRow
+from tongyao.records.process.process_rows import StepRow
 
 FRESH_SECONDS = 5.0
 """Seconds for which the use of a day is cached. Calls during this time can exceed a day budget."""

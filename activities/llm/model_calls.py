@@ -46,7 +46,7 @@ from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, NoSlot, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.announcements import FORK_ENGINES, START
-from tongyao.records.process.processes import StepRow
+from tongyao.records.process.process_rows import StepRow
 from tongyao.records.repositories import Repositories
 
 TIMED_OUT = "timed_out"

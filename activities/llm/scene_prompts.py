@@ -10,7 +10,7 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.announcements import PROMPTS
-from tongyao.records.process.processes import StepRow
+from tongyao.records.process.process_rows import StepRow
 from tongyao.records.repositories import Repositories
 
 

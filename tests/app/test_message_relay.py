@@ -25,7 +25,7 @@ from tongyao.records.database import open_pool
 from tongyao.records.migrate import migrate
 from tongyao.records.people.notifications import OPERATORS
 from tongyao.records.process.messages import StoredMessage
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.process_rows import NewProcess
 from tongyao.records.repositories import Repositories
 from tongyao.runtime.errors import NamespaceUnknown
 from tongyao.runtime.local.postgres import LocalPostgres

@@ -26,7 +26,7 @@ from tests.support.until import until
 from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.postgres import PORT, SUPERUSER
-from tongyao.runtime.local.processes import in_thread
+from tongyao.runtime.local.server_process import in_thread
 from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.supervise import die_with_parent
 from tongyao.runtime.local.worker_process import WorkerProcess

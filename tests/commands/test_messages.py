@@ -18,7 +18,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.messages import send_message
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.protocol.model.messages import SubmitProjectionBody
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind

@@ -24,7 +24,7 @@ from temporalio.service import RPCError
 from tests.support.until import until
 from tongyao.runtime.local import postgres
 from tongyao.runtime.local.postgres import LocalPostgres, binaries
-from tongyao.runtime.local.processes import file_lock, free_port, port_is_taken
+from tongyao.runtime.local.server_process import file_lock, free_port, port_is_taken
 from tongyao.runtime.local.temporal_binary import cache_directory, fetch_go, usable_go
 
 VERSION = "1.29.1"

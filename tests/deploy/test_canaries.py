@@ -14,7 +14,7 @@ from temporalio.api.enums.v1 import EventType
 
 from tests.support.stack import Stack
 from tests.support.until import until
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.people.notifications import Channel

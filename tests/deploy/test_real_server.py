@@ -32,7 +32,7 @@ from tongyao.records.database import open_pool
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import binaries
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption
 

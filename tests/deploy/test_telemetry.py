@@ -23,7 +23,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.backlog import Backlog, OpenAsks
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 from tongyao.runtime.observability import metrics
 from tongyao.runtime.observability.instrumentation import Measured
 from tongyao.runtime.observability.telemetry import Telemetry

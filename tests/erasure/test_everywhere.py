@@ -28,7 +28,7 @@ from tests.support.scripted import ScriptedEngine
 from tests.support.stack import OPERATOR, Stack, open_stack
 from tests.support.until import until
 from tongyao.app.people.erasure import erase
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.commands.export import write_export
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.outbound.notifications import NotificationSender

@@ -16,7 +16,7 @@ import psutil
 
 from tests.support.until import until
 from tongyao.runtime.local.addresses import ServiceAddresses, find_running
-from tongyao.runtime.local.processes import read_pid
+from tongyao.runtime.local.server_process import read_pid
 
 Victim = Literal["worker", "temporal", "postgres", "service"]
 VICTIMS: Final[tuple[Victim, ...]] = get_args(Victim)

@@ -20,7 +20,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import said_by, text_of
 from tests.kills.checker import Acknowledged
-from tongyao.app.messaging.wire import stored_key
+from tongyao.app.messaging.body_conversion import stored_key
 
 SCENE: Final = "town"
 PROFILE: Final = (

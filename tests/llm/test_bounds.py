@@ -26,7 +26,7 @@ from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.records.budgets import DayBudgets
 from tongyao.records.model_calls import CallClaim
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.process_rows import NewProcess
 
 
 async def three(stack: Stack, **wish: Any) -> str:

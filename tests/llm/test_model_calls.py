@@ -27,7 +27,7 @@ from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.model_calls import CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 from tongyao.records.repositories import Repositories
 
 MOST: Final = 10

@@ -11,7 +11,7 @@ from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles, ProfileVersion
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.keys import Keyring
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 KEYS = Keyring(b"k" * 32)
 NewId = Callable[[str], str]

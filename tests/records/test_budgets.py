@@ -11,7 +11,7 @@ from tests.records.conftest import Announce, NewId
 from tongyao.records.budgets import Budget, Budgets, settle
 from tongyao.records.database import Pool, session, transaction
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 from tongyao.records.reconcile import Reconciliation
 
 

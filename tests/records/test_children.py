@@ -16,7 +16,7 @@ from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool, transaction
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import cancel_children
-from tongyao.records.process.processes import BranchCancelled, NewProcess, Processes, ProcessUnknown
+from tongyao.records.process.process_rows import BranchCancelled, NewProcess, Processes, ProcessUnknown
 
 
 async def child_of(pool: Pool, parent: str, name: str) -> str:

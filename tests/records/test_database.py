@@ -18,7 +18,7 @@ from tongyao.records.database import (
     session,
     transaction,
 )
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 
 
 async def test_an_address_where_nothing_answers_is_named_without_its_password() -> None:

@@ -13,7 +13,7 @@ from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.process.gateway_outages import Door
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 HOUR = timedelta(hours=1)
 

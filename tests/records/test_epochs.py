@@ -11,7 +11,7 @@ from tongyao.records.database import Pool, session
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.process.events import EventCursor, Events
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 
 
 async def test_a_run_that_continues_as_new_supersedes_nothing(pool: Pool, announce: Announce) -> None:

@@ -17,7 +17,7 @@ from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.plans import Plans
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 from tongyao.records.process.rounds import ObservationRow, ProjectionRow, Rounds
 from tongyao.records.process.seats import SeatRow, Seats
 

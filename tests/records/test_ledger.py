@@ -16,7 +16,7 @@ from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, R
 from tongyao.records.database import Pool, session
 from tongyao.records.model_calls import AttemptUnknown, CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.privacy.texts import TextErased
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)

@@ -11,7 +11,7 @@ import pytest
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.database import Pool, one_at_a_time, open_pool
 from tongyao.records.model_calls import CallClaim, Ledger, NoSlot
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 
 @pytest.fixture

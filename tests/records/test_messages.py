@@ -32,7 +32,7 @@ from tongyao.records.process.messages import (
     TooManyMessages,
     message_text_id,
 )
-from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
+from tongyao.records.process.process_rows import NewProcess, Processes, ProcessUnknown
 
 DEMANDER = Author(role="demander", alias="P00")
 OPERATOR = Author(role="operator")

@@ -15,7 +15,7 @@ from tongyao.records.process.events import START, EventCursor, Events
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.messages import Messages
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 from tongyao.records.process.seats import SeatRow, Seats
 from tongyao.records.reconcile import Reconciliation
 

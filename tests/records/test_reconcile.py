@@ -9,7 +9,7 @@ from tongyao.llm.engine import CallKey
 from tongyao.records.database import Pool, session
 from tongyao.records.model_calls import Ledger
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import Processes
+from tongyao.records.process.process_rows import Processes
 from tongyao.records.reconcile import Drift, Reconciliation
 
 

@@ -25,7 +25,7 @@ from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, find_running
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import ServerProcess
+from tongyao.runtime.local.server_process import ServerProcess
 from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings

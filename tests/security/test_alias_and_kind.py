@@ -26,7 +26,7 @@ from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.events import Events
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 K = EventKind

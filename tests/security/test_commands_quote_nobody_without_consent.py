@@ -19,7 +19,7 @@ from tests.commands.conftest import encrypting
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.privacy.keys import Keyring
 

@@ -16,7 +16,7 @@ from tests.llm.requests import catalyst
 from tests.security.growth import hold_linear
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.people.registration import checked_name, checked_text
+from tongyao.app.people.profile_versions import checked_name, checked_text
 from tongyao.app.pictures import svg
 from tongyao.field import facets, profile_import
 from tongyao.field.encoders.features import runs

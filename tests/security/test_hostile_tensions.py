@@ -9,7 +9,7 @@ from tests.gateway.test_api import asked
 from tests.security.test_consent import Room, by_hand
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import tension_of
+from tongyao.app.messaging.body_conversion import tension_of
 from tongyao.protocol.model.messages import TensionBody
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Participant, Record

@@ -17,7 +17,7 @@ import pytest
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import postgres, temporal
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import free_port, make_private
+from tongyao.runtime.local.server_process import free_port, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 
 

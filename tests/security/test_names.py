@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.people.registration import checked_name
+from tongyao.app.people.profile_versions import checked_name
 from tongyao.protocol.identity.marks import HIDDEN
 from tongyao.protocol.identity.names import forms_of, name_in_heading, problem_with
 from tongyao.protocol.model.observation import Observation, Relation, RelationKind

@@ -20,7 +20,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, QuotaReached, Unavailable
 from tongyao.app.feedback import FeedbackBody, give_feedback
 from tongyao.app.gateway_options import GatewayOptions
-from tongyao.app.people import registration
+from tongyao.app.people import profile_versions
 from tongyao.app.people.agents import SourceBody, fetch_profile, set_source
 from tongyao.app.people.profile_source import ChatMessage
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
@@ -132,6 +132,6 @@ async def test_a_profile_that_is_too_long_waits_for_no_thread(
     """Long texts are read one after the other: those that wait are in memory."""
     context = replace(gateway.context, profile_max_chars=1_000)
     joined = await gateway.join(await gateway.scene())
-    monkeypatch.setattr(registration, "_read", None)
+    monkeypatch.setattr(profile_versions, "_read", None)
     with pytest.raises(BadInput, match="2,001 characters"):
-        await registration.register_profile(context, joined["profile_id"], scene="", name="", text="x" * 2_001)
+        await profile_versions.register_profile(context, joined["profile_id"], scene="", name="", text="x" * 2_001)

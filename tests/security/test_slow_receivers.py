@@ -27,7 +27,7 @@ from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.people.notifications import Channel, Notice
 from tongyao.records.process.changes import Changes
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 from tongyao.records.repositories import Repositories
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from tests.support.until import until
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 
 CADDYFILE: Final = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
 

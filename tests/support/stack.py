@@ -25,7 +25,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.messaging.message_relay import MessageRelay
 from tongyao.app.messaging.messages import build_message
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
 from tongyao.protocol.model.messages import (

@@ -19,7 +19,7 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.api.testservice.v1 import SleepRequest
 from temporalio.testing import WorkflowEnvironment
 
-from tongyao.runtime.local.processes import file_lock
+from tongyao.runtime.local.server_process import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
 from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.namespaces import INDEXED

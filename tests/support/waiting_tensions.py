@@ -18,7 +18,7 @@ from tongyao.app.standing_look import look
 from tongyao.field.intent_field import IntentField
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import open_pool, session
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.process_rows import NewProcess
 from tongyao.records.repositories import Repositories
 
 

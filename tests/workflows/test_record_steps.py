@@ -30,7 +30,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.refusals import ACCEPTED
 from tongyao.records.database import open_pool, session
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.process_rows import NewProcess
 from tongyao.records.repositories import Repositories
 
 NOW = datetime.now(UTC)

@@ -20,7 +20,7 @@ from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
 from tongyao.app.operators.reconcile import mend_drift, reconcile
 from tongyao.records.database import session
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.process_rows import NewProcess
 
 
 async def selecting(here: Stack) -> str:

@@ -12,7 +12,7 @@ from tongyao.app.action_permissions import ON_THE_MACHINE, PERMISSIONS, Action, 
 from tongyao.app.errors import NotAllowed, NotFound, Unauthenticated
 from tongyao.protocol.model.messages import Author
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.records.process.processes import ProcessRow, ProcessUnknown
+from tongyao.records.process.process_rows import ProcessRow, ProcessUnknown
 from tongyao.records.repositories import Repositories
 
 TOKEN_NEEDED: Final = "this needs a token: send `Authorization: Bearer <token>`; registering gives one (`POST /profiles`, over MCP `join`)"

@@ -21,7 +21,7 @@ from tongyao.records.people.tokens import TokenUnknown
 from tongyao.records.privacy.erasure import PersonUnknown
 from tongyao.records.privacy.texts import TextConflict, TextErased
 from tongyao.records.process.messages import KeyReused, MessageUnknown
-from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
+from tongyao.records.process.process_rows import BadCursor, ProcessExists, ProcessUnknown
 from tongyao.texts.catalogue import in_both
 
 ModelT = TypeVar("ModelT")

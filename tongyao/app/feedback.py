@@ -10,7 +10,7 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.app.quotas import check_storage
 from tongyao.app.writing import writing
 from tongyao.protocol.model.process import DEMANDER

@@ -12,7 +12,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import checked_key
+from tongyao.app.messaging.body_conversion import checked_key
 from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
 from tongyao.app.start import begin_workflow, open_budget, process_id_of, settings_of
 from tongyao.app.writing import writing
@@ -29,7 +29,7 @@ from tongyao.protocol.rules.read_access import for_party
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.announcements import FORK_ENGINES, PROMPTS, START, announce
 from tongyao.records.process.events import RecordedEvent
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 
 _FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off", "depth_limit": 0}
 """Settings of every fork. Its tension is confirmed at once, and no child starts. `open_record` is as in the origin."""

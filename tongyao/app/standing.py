@@ -19,8 +19,8 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.choosing.candidate_sentences import nearest_sentence, whole_sentences
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, QuotaReached
+from tongyao.app.messaging.body_conversion import tension_of
 from tongyao.app.messaging.given_names import check_names
-from tongyao.app.messaging.wire import tension_of
 from tongyao.app.quotas import check_storage
 from tongyao.app.start import StartProcessBody, start_child, start_process
 from tongyao.app.writing import writing
@@ -37,7 +37,7 @@ from tongyao.records.people.profiles import Profile
 from tongyao.records.privacy.shared_texts import shared_text_id
 from tongyao.records.privacy.texts import NewText, text_id
 from tongyao.records.process.announcements import NotAnnounced, residual_of
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.standing import DAYS, MOST_STANDING, PER_WEEK, StandingMatch, StandingTension, standing_id
 from tongyao.records.repositories import Repositories
 

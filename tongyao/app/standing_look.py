@@ -14,7 +14,7 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.rules.consent import Consent
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.standing import StandingMatch, StandingTension
 from tongyao.records.repositories import Repositories
 

@@ -36,8 +36,8 @@ from tongyao.app.errors import (
     reason,
     refuse_file,
 )
+from tongyao.app.messaging.body_conversion import checked_key, chosen, tension_of
 from tongyao.app.messaging.given_names import check_names
-from tongyao.app.messaging.wire import checked_key, chosen, tension_of
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import (
     check_backlog,
@@ -59,7 +59,7 @@ from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Body
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
-from tongyao.records.process.processes import ProcessUnknown
+from tongyao.records.process.process_rows import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
 from tongyao.texts.catalogue import in_both
 

@@ -70,7 +70,7 @@ async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, rec
     from tongyao.protocol.model.phase import Phase
     from tongyao.protocol.rules import read_access
     from tongyao.runtime import installation
-    from tongyao.runtime.local.processes import make_private
+    from tongyao.runtime.local.server_process import make_private
     from tongyao.runtime.observability import logs
 
     config = settings()

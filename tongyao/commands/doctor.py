@@ -45,7 +45,7 @@ from tongyao.runtime.engines import engine_of, engine_of_factory
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.local.postgres import MAJOR_VERSION, binaries
-from tongyao.runtime.local.processes import port_is_taken
+from tongyao.runtime.local.server_process import port_is_taken
 from tongyao.runtime.local.temporal_binary import CLI_VERSION, GO_MINIMUM, GO_PACKAGE, present_binary, usable_go
 from tongyao.runtime.master_key import key_file, keyring
 from tongyao.runtime.settings import Settings, SettingsError

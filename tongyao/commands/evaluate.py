@@ -110,7 +110,7 @@ async def run_case(
 
     `cap`: US dollars. The same `mark` gives the same process.
     """
-    from tongyao.app.people.registration import register_profile
+    from tongyao.app.people.profile_versions import register_profile
     from tongyao.app.start import StartProcessBody, start_process
     from tongyao.protocol.identity.names import name_in_heading
     from tongyao.protocol.rules.consent import Origin

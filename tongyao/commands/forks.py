@@ -114,7 +114,7 @@ async def start_fork(
     Raises `BadInput`, `SettingsError`.
     """
     from tongyao.app.forks import ForkBody, LocalChanges, fork_process
-    from tongyao.app.messaging.wire import tension_of
+    from tongyao.app.messaging.body_conversion import tension_of
     from tongyao.commands.profile_files import profile_id_of
     from tongyao.protocol.model.messages import TensionBody
     from tongyao.protocol.rules.consent import Consent

@@ -16,7 +16,7 @@ from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fai
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tongyao.records.process.processes import ProcessRow
+    from tongyao.records.process.process_rows import ProcessRow
 
 Humans = Annotated[
     list[str] | None,

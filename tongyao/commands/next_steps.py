@@ -15,7 +15,7 @@ from tongyao.protocol.life.asks import Body, does, whom
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.standing import rounds_of, standing
 from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.repositories import Repositories
 
 _NAME: Final = "NAME"

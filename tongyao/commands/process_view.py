@@ -29,7 +29,7 @@ from tongyao.protocol.rules.audit import AuditFinding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.plans.answered import own_answer
 from tongyao.protocol.rules.read_access import PartyView
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import Repositories
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.app.people.registration import checked_text, register_profile
+from tongyao.app.people.profile_versions import checked_text, register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.commands.context import operator, read_text, validated
 from tongyao.commands.references import digest_of_file, find_person

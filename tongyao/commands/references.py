@@ -21,7 +21,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.unicode_text import normalized
 
 if TYPE_CHECKING:
-    from tongyao.records.process.processes import ProcessRow
+    from tongyao.records.process.process_rows import ProcessRow
     from tongyao.records.repositories import Repositories
 
 _ALIAS: Final = re.compile(r"P\d{2,3}")

@@ -20,7 +20,7 @@ from tongyao.commands.terminal import EXIT_PENDING, console, put
 from tongyao.commands.words import language, say, tell
 from tongyao.protocol.model.messages import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 
 OPERATORS: Final = "operator"
 

@@ -50,7 +50,7 @@ async def up() -> None:
     Opens the console in a browser if run at a terminal. Logs are written to logs/ in TONGYAO_HOME.
     """
     from tongyao.runtime import installation
-    from tongyao.runtime.local.processes import make_private
+    from tongyao.runtime.local.server_process import make_private
     from tongyao.runtime.observability import logs
     from tongyao.runtime.serve import gateway_running
 

@@ -51,7 +51,7 @@ from tongyao.records.process.plans import (
     PlanRow,
     Plans,
 )
-from tongyao.records.process.processes import Processes, ProcessRow
+from tongyao.records.process.process_rows import Processes, ProcessRow
 from tongyao.records.process.rounds import OBSERVATIONS, PROJECTIONS, ObservationRow, ProjectionRow, Rounds
 from tongyao.records.process.seats import SEATS, SeatRow, Seats
 from tongyao.records.process.standing import StandingTensions

@@ -73,7 +73,7 @@ async def brought_up(
     from tongyao.app.start import start_announced
     from tongyao.records.maintenance import DutyLog
     from tongyao.records.migrate import migrate
-    from tongyao.runtime.local.processes import in_thread
+    from tongyao.runtime.local.server_process import in_thread
     from tongyao.runtime.local.service import LocalService
     from tongyao.runtime.local.worker_process import WorkerProcess
     from tongyao.runtime.temporal.connection import connect

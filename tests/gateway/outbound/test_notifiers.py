@@ -20,7 +20,7 @@ from tests.support.serving import served
 from tongyao.app.notifications.notifier import BadSignature, NotSent, Outgoing, new_secret, sign, verify
 from tongyao.gateway.outbound.http_client import is_public
 from tongyao.gateway.outbound.notifications import MailNotifier, WebhookNotifier
-from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.server_process import free_port
 
 SECRET = new_secret()
 OUT = Outgoing(

@@ -20,7 +20,7 @@ from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.process.messages import Messages, MessageText, message_text_id
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 CANARY = '“金丝雀” canary/7 "quoted" \\ back'
 

@@ -14,7 +14,7 @@ from tests.support.until import until
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.changes import Changes, Watch
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 
 PATIENCE = 60.0
 

@@ -13,7 +13,7 @@ from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.plans import Feedback, FeedbackRow, NothingToJudge, PlanRow, Plans
-from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.process_rows import NewProcess, Processes
 from tongyao.records.process.seats import SeatRow, Seats
 
 

@@ -17,7 +17,7 @@ from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.events import START, EventCursor, Events
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import Processes, ProcessUnknown
+from tongyao.records.process.process_rows import Processes, ProcessUnknown
 from tongyao.records.process.seats import SeatRow, Seats
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.lineage import ProcessLineage
-from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
+from tongyao.records.process.process_rows import NewProcess, Processes, ProcessUnknown
 
 
 async def grow(pool: Pool, id: str, root: str, parent: str | None, depth: int, change: str | None = None) -> str:

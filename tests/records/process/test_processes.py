@@ -14,7 +14,7 @@ from tongyao.records.people.profiles import Profiles, ProfileVersion
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import (
+from tongyao.records.process.process_rows import (
     BadCursor,
     NewProcess,
     Processes,

@@ -12,7 +12,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 

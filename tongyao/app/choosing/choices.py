@@ -17,7 +17,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.texts.catalogue import catalogue, worded

@@ -16,7 +16,7 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, not_asked_before, residual_of
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.repositories import Repositories
 
 Closed = Literal["", "off", "depth", "budget"]

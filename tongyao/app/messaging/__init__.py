@@ -1,4 +1,4 @@
 """Messages from the request body to the workflow, and the views that people read.
 
-Public: `wire` (the bodies), `messages` (the use case), `message_relay` (delivery), `inbox`, `party_events` (streams).
+Public: `body_conversion`, `messages` (the use case), `message_relay` (delivery), `inbox`, `party_events` (streams).
 """

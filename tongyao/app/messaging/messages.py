@@ -22,8 +22,8 @@ from tongyao.app.choosing.choices import takes_up_proposals
 from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
+from tongyao.app.messaging.body_conversion import checked_key, chosen, stored_key, tension_of, with_endpoints
 from tongyao.app.messaging.given_names import check_names, names_in
-from tongyao.app.messaging.wire import checked_key, chosen, stored_key, tension_of, with_endpoints
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
@@ -60,7 +60,7 @@ from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.records.database import BadValue
 from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.texts.catalogue import catalogue, in_both
 
 _MILLIONTH: Final = Decimal("0.000001")

@@ -15,7 +15,7 @@ from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.protocol.model.messages import MESSAGE_BODY, Author, Upgrade
 from tongyao.protocol.model.value import Value
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 
 AT_ONCE: Final = 8
 """Messages that are sent concurrently."""

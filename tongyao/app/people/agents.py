@@ -15,8 +15,8 @@ from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable, not_valid
 from tongyao.app.people.profile_source import ProfileSource, RenewCredentials, SourceError
+from tongyao.app.people.profile_versions import register_profile
 from tongyao.app.people.profiles import VersionView, version_view
-from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Body, Value

@@ -15,7 +15,7 @@ from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.repositories import Repositories
 from tongyao.texts.catalogue import catalogue, in_both, worded
 

@@ -15,11 +15,11 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import checked_key
+from tongyao.app.messaging.body_conversion import checked_key
 from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.people.registration import checked_name, register_profile
+from tongyao.app.people.profile_versions import checked_name, register_profile
 from tongyao.app.quotas import check_profile, check_storage
 from tongyao.app.writing import writing
 from tongyao.protocol.model.ids import Id

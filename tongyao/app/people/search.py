@@ -11,7 +11,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, permit
 from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
 from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
-from tongyao.app.messaging.wire import tension_of
+from tongyao.app.messaging.body_conversion import tension_of
 from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.messages import TensionBody
 from tongyao.protocol.model.value import Body, Value

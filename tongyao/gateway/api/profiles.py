@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.messaging.wire import checked_key
+from tongyao.app.messaging.body_conversion import checked_key
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, consents, erasure, profiles, scenes, search, tokens
 from tongyao.gateway.api.common import Caller, Context, Key, address_of, rate_limits_of

@@ -32,7 +32,7 @@ from tongyao.records.privacy.texts import (
     replace_text,
     text_id,
 )
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.process_rows import ProcessRow
 
 _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
     "projection": read_projection,

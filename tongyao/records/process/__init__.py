@@ -1,5 +1,5 @@
 """Rows of processes: seats, rounds, plans, messages, events, the inbox. All modules are public, through
 `records.repositories`.
 
-`journal` writes the outbox. `processes` and `events` read the rows that it wrote.
+`journal` writes the outbox. `process_rows` and `events` read the rows that it wrote.
 """

@@ -15,7 +15,7 @@ from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.residuals import duplicate_of, for_another_room, title_for_another_room
 from tongyao.protocol.rules.plans.residuals import hole as plan_hole
-from tongyao.records.process.processes import BranchCancelled, NewProcess, ProcessRow
+from tongyao.records.process.process_rows import BranchCancelled, NewProcess, ProcessRow
 from tongyao.records.repositories import Repositories
 
 START: Final = "start"

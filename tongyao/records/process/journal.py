@@ -14,7 +14,7 @@ from tongyao.records.process.epochs import Position, begin_epoch, first_differen
 from tongyao.records.process.inbox import show_inbox
 from tongyao.records.process.lineage import tell_parent
 from tongyao.records.process.messages import send_again
-from tongyao.records.process.processes import ProcessUnknown
+from tongyao.records.process.process_rows import ProcessUnknown
 
 
 class Journal(Repository):

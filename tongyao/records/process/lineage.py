@@ -11,7 +11,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, Repository, session, transaction
 from tongyao.records.privacy.texts import get_texts
 from tongyao.records.process.messages import add_message
-from tongyao.records.process.processes import SELECT_PROCESSES, Processes, ProcessRow, ProcessUnknown
+from tongyao.records.process.process_rows import SELECT_PROCESSES, Processes, ProcessRow, ProcessUnknown
 
 
 class ProcessTree(Value):

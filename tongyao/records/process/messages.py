@@ -28,7 +28,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.records.database import Connection, RecordsError, Repository, reading, rows_of, transaction
 from tongyao.records.privacy.texts import TextConflict, put_text, text_id
-from tongyao.records.process.processes import ProcessUnknown
+from tongyao.records.process.process_rows import ProcessUnknown
 
 LEASE_SECONDS: Final = 30.0
 """The time for which a message is leased to a relay. It is longer than one delivery should take."""

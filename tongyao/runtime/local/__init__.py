@@ -1,3 +1,3 @@
 """PostgreSQL, Temporal and worker on one machine (`tongyao up`). Public: `service`, `postgres`, `temporal_binary`,
-`addresses`, `processes`, `worker_process`.
+`addresses`, `server_process`, `worker_process`.
 """

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tongyao.runtime.local.processes import accepts_connections
+from tongyao.runtime.local.server_process import accepts_connections
 
 FILE = "service.json"
 GATEWAY_FILE = "gateway.url"

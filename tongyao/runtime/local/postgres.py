@@ -24,7 +24,7 @@ import psycopg
 from psycopg import sql
 
 from tongyao.runtime.errors import LocalServiceError
-from tongyao.runtime.local.processes import ServerProcess
+from tongyao.runtime.local.server_process import ServerProcess
 
 MAJOR_VERSION = 18
 SYSTEM_USER = "pgserver"  # the server's user if we are root, because PostgreSQL refuses root; the wheel uses this name

@@ -14,7 +14,7 @@ import psutil
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, ServiceAddresses, find_running
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import file_lock, in_thread, make_private
+from tongyao.runtime.local.server_process import file_lock, in_thread, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
 

@@ -13,7 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tongyao.runtime.errors import LocalServiceError
-from tongyao.runtime.local.processes import (
+from tongyao.runtime.local.server_process import (
     ServerProcess,
     free_port,
     in_thread,

@@ -29,7 +29,7 @@ from rich.console import Console
 
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import temporal_hashes
-from tongyao.runtime.local.processes import file_lock
+from tongyao.runtime.local.server_process import file_lock
 
 CLI_VERSION = (
     temporal_hashes.VERSION

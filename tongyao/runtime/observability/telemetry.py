@@ -22,7 +22,7 @@ from tongyao.gateway.access.http_server import ServerWithoutSignals, server_conf
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.records.maintenance import Backups, DutyLog
-from tongyao.runtime.local.processes import free_port, port_is_taken
+from tongyao.runtime.local.server_process import free_port, port_is_taken
 from tongyao.runtime.observability import metrics
 from tongyao.runtime.settings import Settings, SettingsError
 

@@ -18,7 +18,7 @@ from tongyao.app import calls
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, NotFound, Problem, validated
-from tongyao.app.messaging.wire import checked_key
+from tongyao.app.messaging.body_conversion import checked_key
 from tongyao.app.operators.in_bulk import resume_all
 from tongyao.app.operators.operations import HOURS, decode_payloads, read_operations, read_processes_in
 from tongyao.gateway.access.codec_cors import origin_of

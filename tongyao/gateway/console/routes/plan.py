@@ -10,9 +10,9 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, validated
 from tongyao.app.feedback import read_feedback
+from tongyao.app.messaging.body_conversion import checked_key
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
-from tongyao.app.messaging.wire import checked_key
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
