@@ -62,7 +62,7 @@ class MessageHandlers:
         """Apply `resume`, and note the refusal of every other signal. Payloads are not read, so it never raises."""
         self.changed = True
         message = m.Resume(author=m.Author(role="operator"))
-        code = Refusal.NOT_TRUSTED if kind != message.kind else machine.refuse(self.state, message)
+        code = Refusal.NOT_READ if kind != message.kind else machine.refuse(self.state, message)
         if code is None:
             machine.hear(self.state, message, workflow.now())
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.protocol.lives import HOUR, MINUTE, Life
+from tongyao.protocol.life.state import State
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import ProcessSettings
@@ -379,6 +380,14 @@ def test_a_childs_budget_is_raised_at_its_root_only() -> None:
     round_over(life)
 
     assert life.by_demander("decide", decision="raise_budget", tokens=10) == "budget_of_root"
+
+
+def test_the_state_of_an_older_build_is_read() -> None:
+    state = Life.in_round_one("human", "human").state
+    older = state.model_dump(mode="json") | {"signals": ["a digest"], "nonces": {"n": 1}, "signalled": []}
+    older["start"]["signal_key"] = "MCowBQYDK2VwAyEA"
+    read = State.model_validate(older)
+    assert read.model_dump(exclude={"start": {"signal_key"}}) == state.model_dump(exclude={"start": {"signal_key"}})
 
 
 def test_after_two_thousand_switches_the_demander_still_cancels() -> None:

@@ -230,7 +230,7 @@ class AppContext:
     behind_proxy: bool = False
     call_answers: CallAnswers | None = None
     fair_by: FairBy = "demander"
-    fair_salt: bytes = b""
+    fair_salt: bytes = field(default=b"", repr=False)
 
     @cached_property
     def relay(self) -> MessageRelay:

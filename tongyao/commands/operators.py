@@ -1,4 +1,5 @@
-"""`log` (operators' actions), `project-again` (rewrites records), `schedules` and `note-backup` (maintenance). See docs/operations.md §6 and §11."""
+"""`log` (operators' actions), `project-again` (rewrites records), `schedules` and `note-backup` (maintenance).
+See docs/operations.md §6 and §11."""
 
 from __future__ import annotations
 

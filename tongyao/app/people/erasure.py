@@ -2,7 +2,7 @@
 
 The order is important. First, the person's texts become unreadable, and texts made from them are rewritten or removed.
 Running steps may still store texts that they read before, so the erasure waits for them and rewrites the texts again.
-Then the key is destroyed. Last, the histories into which an operator may have signalled the person's texts are deleted.
+Then the key is destroyed. Last, the histories with signals that may contain the person's texts are deleted.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ async def _running_steps(client: Client, process_id: str, since: datetime) -> in
 
 
 async def _delete_histories(context: AppContext) -> list[str]:
-    """Delete the workflow histories of ended processes into which an operator may have signalled texts of erased people."""
+    """Delete the workflow histories of ended processes with signals that may contain texts of erased people."""
     records = erasure.Erasing(context.repositories.pool)
     deleted = []
     for process_id in await records.histories():

@@ -59,7 +59,7 @@ class Refusal(StrEnum):
     UNKNOWN_CHILD = "unknown_child"
     ASK_OVER = "ask_over"
     OVERTAKEN = "overtaken"
-    NOT_TRUSTED = "unreadable_message"
+    NOT_READ = "unreadable_message"
     FORK = "fork"
 
 

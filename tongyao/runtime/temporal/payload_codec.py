@@ -5,8 +5,8 @@ in clients and workers, outside of the workflow sandbox, so workflow code sees d
 
 A payload is encrypted for one workflow, whose id is in the metadata and is authenticated. A payload that this
 installation did not encrypt for the workflow in which it arrives is marked `UNSEALED`. The payload converter accepts
-such a payload only as a payload of a signal, which nobody reads. So a client of Temporal without the keys cannot forge inputs and results
-of workflows and steps.
+such a payload only as a payload of a signal, which nobody reads. So a client of Temporal without the keys cannot forge
+messages, inputs and results.
 
 Two kinds of payloads are not encrypted, because the Temporal UI shows them to operators without decryption: those
 marked `Readable` (summaries), and the details of a running workflow. Neither contains a person, a profile or a text
@@ -85,8 +85,8 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         the workflow. Payloads that are decoded without a context (`with_context`) are meant only for display, so they
         get no mark.
 
-        In a workflow and its steps, a payload that cannot be decrypted becomes `UNREADABLE`. Signals are
-        not read, and any other use of it fails. Without a context, `KeyMissing` is raised if its master key is missing,
+        In a workflow and its steps, a payload that cannot be decrypted becomes `UNREADABLE`. Payloads of
+        signals are not read, and any other use of it fails. Without a context, `KeyMissing` is raised if its master key is missing,
         and `BadKey` if the payload was changed.
         """
         return [self._judged(payload) for payload in payloads]
