@@ -17,7 +17,7 @@ MODULES: Final = {
     "demo": ("demo",),
     "service": ("up", "prepare", "doctor", "reconcile"),
     "start": ("start", "suggest"),
-    "processes": ("watch", "show", "why", "list"),
+    "show": ("watch", "show", "why", "list"),
     "messages": (
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
         "switch", "extend", "leave",
