@@ -29,8 +29,8 @@ class Table:
 
     `start` int64[U+1]: first entry of each unit. Per entry: `row`, a row to which the unit leads; `touches`, its number
     of occurrences there; `hops`, the hops of the shortest path. `units` int32[R]: the unit of a row. `length` int32[R]:
-    its length in base units. `places` int32[S]: the row of every segment, in text order. `above` int32[S]: the segment
-    of the next level around it.
+    its length in base units. `places` int32[S]: the row of every segment, in text order. `above` int32[S]: for every
+    segment, the segment of the next level that contains it.
     """
 
     start: NDArray[np.int64]

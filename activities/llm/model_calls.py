@@ -277,7 +277,7 @@ class ModelCalls:
     async def _taken(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
     ) -> SettledCall | None:
-        """Copy the answer of a fork's origin to the same question, without cost. None if the origin has none."""
+        """Take the answer that the origin of a fork got to the same question. It costs nothing. None if the origin has none."""
         engine, prompt = question.engine or self.engine(question.step.name), self._prompt(question)
         hashes = [_input_hash(question, one) for one in (reask, *((repair,) if repair is not None else ()))]
         model = engine.model_for(question.step.name)

@@ -1,4 +1,4 @@
-"""The result of a query: 9 short sentences, 6 long ones, 3 paragraphs, 1 source text and 2 related ones (seed 004).
+"""The result of a query: 9 short sentences, 6 long ones, 3 paragraphs, 1 source text and 2 related ones (docs/highway.md).
 
 Each level is sorted by its own score. The same text appears only once, at the lowest level where it is found. `fitted`
 is a selection within a number of characters.

@@ -22,7 +22,7 @@ Name = Annotated[
     str,
     typer.Option(
         "--as",
-        help="The name of the answerer. The calls that a name was shown decide which other calls it may be shown. Default: your login.",
+        help="The name of the answerer. Which calls an answerer may read depends on the calls that were shown under this name before. Default: your login.",
     ),
 ]
 Step = Annotated[str | None, typer.Option(help="Only this step: formulate, project, observe, plan, deliver.")]

@@ -78,7 +78,7 @@ async def question_of(repositories: Repositories, row: InboxRow) -> ConsentQuest
     record = await repositories.record(row.process_id)
     others = row.others or 0
     parts = {"disclosed": True, "open_record": record.open_record, "alone": not others}
-    said = [in_both("app", f"invitation.{part}") for part, holds in parts.items() if holds]
+    said = [in_both("app", f"consent_question.{part}") for part, holds in parts.items() if holds]
     en, zh = ("".join(words) for words in zip(*said, strict=True))
     process = await repositories.processes.get(row.process_id)
     return ConsentQuestion(
@@ -121,6 +121,6 @@ async def invitation_to(repositories: Repositories, process: ProcessRow, languag
         except SceneUnknown:
             title = process.scene_id
     words = catalogue("app")
-    who = worded(words, chosen, "invitation.who_in_scene" if title else "invitation.who", scene=title)
-    what, answer = worded(words, chosen, "invitation.what"), worded(words, chosen, "invitation.answer")
+    who = worded(words, chosen, "consent_question.who_in_scene" if title else "consent_question.who", scene=title)
+    what, answer = worded(words, chosen, "consent_question.what"), worded(words, chosen, "consent_question.answer")
     return InvitationText(who=who, what=what, answer=answer)

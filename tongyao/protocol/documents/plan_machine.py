@@ -32,7 +32,7 @@ class Guard(Value):
 
 
 class Forward(Value):
-    """A step from a node to the next by somebody with the permission, when all guards are true."""
+    """A transition from a node to the next. Somebody with the permission makes it when all its conditions are true."""
 
     name: str
     to: str

@@ -150,7 +150,7 @@ class Marker:
             hidden: the hidden names of the process.
             own: alias → strings that identify its owner: names, addresses, handles. In the owner's texts these become
                 the alias. A string that is not permitted as a name (`names.problem_with`) is ignored.
-            process_id: of the texts.
+            process_id: the process to which the texts belong.
         """
         hidden = hidden or Hidden()
         self._key = hidden.key

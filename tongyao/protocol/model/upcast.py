@@ -18,8 +18,8 @@ Stored = dict[str, Any]
 
 
 def read_projection(text: str) -> Projection:
-    """Return the projection in a stored text of either format. Of the old format, offsets of quotes are dropped, and so
-    are answers by old ids."""
+    """Return the projection in a stored text of either format. The offsets of quotes, and the answers that name old ids,
+    are dropped from a text of the old format."""
     stored = json.loads(text)
     return Projection.model_validate(_projection(stored) if "markdown" in stored else stored)
 

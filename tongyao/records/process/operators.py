@@ -42,7 +42,7 @@ class OperatorLog(Repository):
     async def note_decoded(self, payloads: int, *, login: str, via: str) -> None:
         """Note that payloads of Temporal were decoded.
 
-        All decoding of one operator within a minute is one row, because pages request it repeatedly.
+        All requests of an operator within one minute to decode payloads are one row, because pages repeat them.
         """
         known = await self._run(
             """UPDATE operator_acts SET times = times + %s

@@ -87,7 +87,7 @@ async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
 
 @router.post("/operators/resume")
 async def resume(visit: SignedIn, form: Form) -> Response:
-    """Resume all processes that are suspended by a cause, or the process `only`."""
+    """Resume all processes that are suspended by this cause. `only`: the id of the single process to resume."""
     done = await resume_all(
         visit.context,
         visit.caller,
