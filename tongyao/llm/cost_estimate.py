@@ -16,14 +16,15 @@ from tongyao.protocol.model.value import Value
 
 TENSION: Final = 450
 TURN: Final = (1_000, 500, 150)
-"""Tokens of one participant's items in round 1, in round 2, and in each later round, as measured on carefully written answers."""
+"""Tokens of one participant's items in round 1, in round 2, and in each later round. Measured on answers that were
+written with care."""
 OBSERVATION: Final = (500, 260)
 """Tokens of an observation: the minimum, and the addition per examined pair."""
 PLAN: Final = (1_500, 1_300)
 """Tokens of a plan: the minimum, and the addition per participant."""
 DELIVERY: Final = 1_300
 THINKING: Final = Decimal("2.0")
-"""Output tokens per token of an answer, including thinking. This is not measured: nobody has run it on Claude."""
+"""Output tokens, including thinking, per token of an answer. The number is assumed: it was never measured on Claude."""
 
 
 class StepEstimate(Value):
@@ -41,10 +42,11 @@ class StepEstimate(Value):
 def estimate(
     *, language: Language, people: int, profile_chars: int, rounds: int, models: Mapping[str, str], prices: PriceTable
 ) -> tuple[StepEstimate, ...]:
-    """Estimate the steps of a process with proxies only, without repairs.
+    """Estimate the steps of a process in which all participants have proxies and no answer needs a repair.
 
-    `profile_chars`: length of one profile. A `cost` of None means that the price is unknown. The first request of a
-    step writes its prompt to the cache. A later round reads the part that the round before wrote.
+    `profile_chars`: length of one profile. `cost` is None if the price is unknown. The estimate assumes that the first
+    request of a step writes its prompt to the cache, and that each round reads from the cache what the last round
+    wrote.
     """
     wide = 1 if language == "zh" else 3
     profile = min(profile_chars, WHOLE_PROFILE_CHARS) // wide

@@ -1,7 +1,7 @@
-"""The delegated engine: model calls are answered from outside by an answerer (docs/models.md, "Delegated").
+"""The delegated engine: an answerer outside Tongyao answers the model calls (docs/models.md, "Delegated").
 
-`answer` stores nothing and does not wait. Without a reply it raises `AnswerPending` with the request. The ledger stores
-the request, and the next `answer` of the same call brings the reply.
+`answer` stores nothing and does not wait. If there is no reply yet, it raises `AnswerPending` with the request. The
+caller stores the request in the ledger, and later calls `answer` again with the reply.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tongyao.protocol.model.value import Draft
 
 NAME: Final = "delegated"
 ESTIMATED: Final = "tokens_estimated"
-"""The label of every answer: its usage is estimated, because answerers do not report it."""
+"""A label that every answer has, because its usage is estimated: answerers do not report usage."""
 MOST_CHARS: Final = 200_000
-"""The longest accepted answer. The longest answer of a model, a plan for eight people, has about 40,000 characters."""
+"""Most characters of an accepted answer. The longest kind of answer, a plan for eight people, has about 40,000."""
 _PROMPT_TOKENS: Final = 5_000
 _ANSWER_TOKENS: Final = 8_000
 
@@ -39,15 +39,15 @@ class DelegatedEngine:
         self._folder = prompts_folder
 
     def model_for(self, step: str) -> str:
-        """Always empty: the answerer becomes known with the answer."""
+        """Always empty, because the answerer is not known before the answer."""
         return ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Estimated tokens, and no cost: answerers pay for their own models."""
+        """Estimated tokens. The cost is 0, because answerers pay for their own models."""
         return Bound(_PROMPT_TOKENS + estimated_tokens(prompt) + _ANSWER_TOKENS, Decimal(0))
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Read the reply in the call. Raises `AnswerPending` if there is none, `Unreadable` if it cannot be read."""
+        """Read the reply in `call`. Raises `AnswerPending` if there is no reply, `Unreadable` if it cannot be read."""
         asked = self._request(step, request, call)
         tokens = estimated_tokens(asked)
         if call.reply is None:
@@ -63,7 +63,8 @@ class DelegatedEngine:
         )
 
     def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
-        """Return the request as a JSON object of texts: `instructions`, `input`, and for a repair also `previous` and `repair`."""
+        """Return the request as a JSON object with the texts `instructions` and `input`, and for a repair also `previous`
+        and `repair`."""
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         blocks = rendering.blocks(request, prompt.parts)
         asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
@@ -83,7 +84,10 @@ class DelegatedAnswers:
         return schema_of(draft)
 
     def problem_with(self, step: str, text: str) -> str:
-        """The reason why `text` is not accepted as an answer of this step, or empty. It names fields and quotes nothing."""
+        """The reason why `text` is not a valid answer of this step, without quotations from it.
+
+        Empty if it is valid.
+        """
         if len(text) > MOST_CHARS:
             return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are accepted"
         try:

@@ -1,4 +1,4 @@
-"""The common part of the engines that ask models: the request, the time-out, usage and cost, cut answers, repairs."""
+"""The base class of the engines that ask models: request, time-out, usage and cost, cut answers, repairs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ PROMPT_TOKENS: Final = 5_000
 """An upper bound for the tokens of a shipped system prompt."""
 
 SHARE_OF_TIME: Final = 0.95
-"""The engine uses this share of the call's time-out. So it ends before its caller does and can report its usage."""
+"""Share of the call's time-out that the engine uses. The engine then ends before the caller, and reports its usage."""
 
 PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
-"""The time-out of a call that sets none, in seconds."""
+"""The time-out of a call without a time-out of its own, in seconds."""
 
 _OVERLAP: Final = 24
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply. `stop_reason`: a word of the Messages API: `end_turn`, `max_tokens`, `refusal`, …
+    """A model's reply. `stop_reason`: as in the Messages API: `end_turn`, `max_tokens`, `refusal`, …
 
-    `cost`: its cost by the library, for a model that the price table does not have.
+    `cost`: the cost according to the client library, for models that are not in the price table.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class ModelPrompt:
-    """What a call asks. `messages` have the form of the Messages API. `hear`: as in `Call`."""
+    """The content of a request. `messages` have the form of the Messages API. `hear`: as in `Call`."""
 
     step: str
     model: str
@@ -61,7 +61,7 @@ class ModelPrompt:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that are sent, which may contain people's words."""
+        """All texts that are sent. They may contain people's words."""
         return [self.system, *(str(message["content"]) for message in self.messages)]
 
 
@@ -74,10 +74,10 @@ class Dialogue:
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def whole_answer(self, limit: int, request: Request) -> Reply:
-        """A complete reply. One that was cut at `limit` is asked for once more with twice as much.
+        """Return a complete reply. If the reply is cut at `limit` tokens, repeat the request once with twice the limit.
 
-        Raises `ModelRefused`, `Cut` when it was cut both times, `Unreadable` when it is empty, and what a request
-        raises.
+        Raises `ModelRefused`, `Cut` if the second reply is cut too, `Unreadable` if the reply is empty, and the errors
+        of `request`.
         """
         step = self.question.step
         for max_tokens in (limit, 2 * limit):
@@ -100,7 +100,7 @@ class Dialogue:
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds until the time-out."""
         return self._ends - asyncio.get_running_loop().time()
 
     def _add(self, reply: Reply) -> None:
@@ -113,14 +113,14 @@ class Dialogue:
 
 
 Request = Callable[[Dialogue, int], Awaitable[Reply]]
-"""Asks for one reply with at most so many tokens, and counts each request in the dialogue's `usage`.
+"""Requests one reply with at most the given number of tokens, and adds the usage to the dialogue's `usage`.
 
-If the server refuses a parameter, it asks again without it.
+If the server refuses a parameter, the request is repeated without this parameter.
 """
 
 
 class ModelEngine(ABC):
-    """An engine that asks a model. `steps`: the settings of each step. `idle`: the longest silence of a stream."""
+    """An engine that asks a model. `steps`: the settings of each step. `idle`: the longest pause in a stream."""
 
     name: str
 
@@ -131,18 +131,19 @@ class ModelEngine(ABC):
 
     @abstractmethod
     async def request(self, dialogue: Dialogue, limit: int) -> Reply:
-        """A `Request`."""
+        """Request one reply, as described at `Request`."""
 
     def model_for(self, step: str) -> str:
         return self._steps[step].model
 
     def limit_for(self, step: str, units: int = 0) -> int:
-        """`max_tokens` of the first request of `step`. It grows with `units`."""
+        """`max_tokens` of the first request of `step`. The limit grows with `units`."""
         return self._steps[step].limit + self._steps[step].limit_each * units
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The cost of writing the whole prompt to the cache and using `max_tokens`. A second request with twice the
-        limit is not included.
+        """The tokens and cost of a request that writes its whole prompt to the cache and uses all of `max_tokens`.
+
+        A second request with twice the limit is not included.
         """
         sent = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
         limit = self.limit_for(step, units)
@@ -152,7 +153,10 @@ class ModelEngine(ABC):
         return self._prices.largest_cost(model, sent, limit)
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`. In a repair, list elements with a wrong shape are removed one by one and counted."""
+        """Ask the model of `step`.
+
+        In the answer to a repair, malformed list elements are removed singly and counted.
+        """
         settings = self._steps[step.name]
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         repair = prompts.reask(step.name, request.language, folder=self._folder)
@@ -181,7 +185,7 @@ class ModelEngine(ABC):
 
 
 def safe_words(message: str, sent: list[str]) -> str:
-    """The service's message for the operator. Empty if it quotes the request, which may contain people's texts."""
+    """The service's error message. Empty if it quotes a text of the request, because this may be a person's text."""
     words = message[:300]
     starts = range(max(0, len(words) - _OVERLAP) + 1)
     repeats = any(words[start : start + _OVERLAP] in text for start in starts for text in sent)
@@ -189,7 +193,7 @@ def safe_words(message: str, sent: list[str]) -> str:
 
 
 def messages_of(blocks: tuple[rendering.Block, ...], repair_prompt: str, reask: Reask | None) -> list[dict[str, Any]]:
-    """The user's message with `blocks`. For a repair, the previous answer, `repair_prompt` and the complaints follow."""
+    """The user message with `blocks`. For a repair, the previous answer, `repair_prompt` and the complaints follow."""
     mark = {"cache_control": {"type": "ephemeral"}}
     content = [{"type": "text", "text": block.text} | (mark if block.cache else {}) for block in blocks]
     messages: list[dict[str, Any]] = [{"role": "user", "content": content}]

@@ -1,7 +1,7 @@
 """Failures of an engine, and the effect of each on the process.
 
-Only this file maps a failure of a service to an outcome (docs/models.md, the table of errors). `of_failure` uses the
-table below. It needs no client library, so activities may import this module.
+Only this module maps failures of a service to outcomes (`of_failure`; docs/models.md, the table of errors). It needs no
+client library, so activities may import it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from tongyao.llm.engine import Usage
 
 
 class EngineError(Exception):
-    """Base class of all errors here. `reason` is a closed word for the ledger and the events, and never contains a
-    person's text.
+    """Base class of all errors in this module. `reason`: a code for the ledger and the events, never a person's text.
 
-    `usage`, `cost` and `model` describe the usage of the failed call, which must be paid too.
+    `usage`, `cost` and `model` describe the failed call, because it must be paid too.
     """
 
     reason = "engine_error"
@@ -27,19 +26,20 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """A failure whose cause only an operator can remove (expired key, no credit, no server). The process is suspended."""
+    """Only an operator can remove the cause (expired key, no credit, no server). The process is suspended."""
 
     reason = "operator_needed"
 
 
 class DayBudgetUsed(EngineError):
-    """The day's budget is used up, and the call was not made. The process is suspended and tries again by itself."""
+    """The day budget is used up, so the call was not made. The process is suspended and retries automatically."""
 
     reason = "day_budget"
 
 
 class Transient(EngineError):
-    """The call may succeed later. It is retried a limited number of times. `retry_after`: seconds, if the server stated them."""
+    """The call may succeed later. It is retried a limited number of times. `retry_after`: seconds, if the server gave
+    them."""
 
     reason = "transient"
 
@@ -50,10 +50,10 @@ class Transient(EngineError):
 
 
 class AnswerPending(EngineError):
-    """The call will be answered from outside later. Its step is parked and repeated when the answer has arrived.
+    """An answerer will answer the call later. The step is parked, and runs again when the answer has arrived.
 
-    `request`: the request that answerers see, as JSON (`tongyao.llm.delegated`); empty if the call already waits.
-    `tokens`: its estimated length. `calls`: ids of the waiting calls, once they are known.
+    `request`: the request for the answerer as JSON (`tongyao.llm.delegated`); empty if the call is already waiting.
+    `tokens`: estimated length of the request. `calls`: ids of the waiting calls, once they are known.
     """
 
     reason = "answer_pending"
@@ -64,25 +64,25 @@ class AnswerPending(EngineError):
 
 
 class StepFailed(EngineError):
-    """This request cannot be answered, even if it is repeated. The message states the remedy."""
+    """This request fails each time it is repeated. The error's text states the remedy."""
 
     reason = "step_failed"
 
 
 class OutOfBudget(EngineError):
-    """The tree's budget does not cover this call, so it was not made. For the workflow this is data and not a failure."""
+    """The tree's budget does not cover this call, so it was not made. The workflow handles this as a normal result."""
 
     reason = "out_of_budget"
 
 
 class ModelRefused(StepFailed):
-    """The model declined to answer. Operators see this outcome by its name."""
+    """The model declined to answer. The outcome has a name of its own, for operators."""
 
     reason = "refused"
 
 
 class Unreadable(EngineError):
-    """The answer does not have the required structure. `text`: the answer, for one repair call and the fallbacks."""
+    """The answer does not have the required structure. `text`: the answer, for one repair call and for fallbacks."""
 
     reason = "unreadable"
 
@@ -92,14 +92,14 @@ class Unreadable(EngineError):
 
 
 class Cut(Unreadable):
-    """The answer ended at the token limit, also in the retry with twice the limit. It is never used as a complete answer."""
+    """The answer ended at the token limit, also when repeated with twice the limit. It never counts as complete."""
 
     reason = "cut"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A service's error response. `kind` and `code` are the service's own closed words. `message` is free text."""
+    """A service's error response. `kind` and `code`: from the service's fixed lists. `message`: free text."""
 
     status: int
     kind: str = ""
@@ -126,7 +126,7 @@ STATUSES: Final[dict[int, tuple[str, str, str]]] = {
     504: (RETRY, "timeout", "the service timed out"),
     529: (RETRY, "overloaded", "the service is overloaded"),
 }  # fmt: skip
-"""Status → (outcome, the reason in the ledger, the remedy). Other 5xx are retried, and all other statuses fail."""
+"""HTTP status → (outcome, reason in the ledger, remedy). Other 5xx are retried. All other statuses fail."""
 
 KINDS: Final[dict[str, int]] = {
     "invalid_request_error": 400,
@@ -141,7 +141,7 @@ KINDS: Final[dict[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Error kind → status, for errors in a stream that began with status 200."""
+"""Error kind → HTTP status, for errors within a stream that began with status 200."""
 
 _OPERATOR_CODES: Final = (
     "spend_limit",
@@ -158,11 +158,11 @@ _OPERATOR_WORDS: Final = (
     "spending limit",
     "insufficient credit",
 )
-"""Some services report an empty account as 400 or 429. A retry would not help."""
+"""Words that mean an empty account. Some services report it as 400 or 429, and a retry does not help."""
 
 
 def of_failure(failure: Failure) -> EngineError:
-    """The error for `failure`. Its message is Tongyao's own. The caller adds the service's message if that is safe."""
+    """The error for `failure`. It has Tongyao's own text. The caller may add the service's message, if that is safe."""
     status = failure.status if failure.status >= 400 else KINDS.get(failure.kind, failure.status)
     if status >= 500 and status not in STATUSES:
         outcome, reason, advice = RETRY, "server_error", "the service failed"

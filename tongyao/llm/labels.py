@@ -1,7 +1,7 @@
 """The words that label rendered data for a model, in the language of the request.
 
-English labels are the keys. Closed words of an answer (`complementary`, `gap`) are English in both languages. The
-Chinese prompts give each of these words with its label.
+The keys are the English labels. Fixed values in answers (`complementary`, `gap`) are English in both languages. The
+Chinese prompts list these values with their Chinese labels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LABELS: Final = table("protocol", "labels")
 
 
 def line(text: str) -> str:
-    """`text` on one line. An id counts only at the start of a line, so no claim may begin a line."""
+    """`text` on one line. Only ids at the start of a line are valid, so texts of people must not start a line."""
     return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
 
 
@@ -28,12 +28,12 @@ def with_sources(text: str, sources: Iterable[str]) -> str:
 
 
 def label(word: str, language: Language) -> str:
-    """`word`, which is an English label or the name of a sentence, in `language`. Raises `KeyError` for one that `labels.toml` does not have."""
+    """The label or sentence with the key `word`, in `language`. Raises `KeyError` if `labels.toml` does not have it."""
     return _LABELS[language][word]
 
 
 def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -> Iterator[str]:
-    """The known facts of a gap, as marks: whom it asks, the outcome, and the ids of all `answers`, by any participant."""
+    """Marks that describe a gap: the person asked, the outcome, and the ids of all `answers`, by any participant."""
     if asked is not None:
         yield label(f"gap_{asked.outcome}", language).format(who=asked.alias, round=asked.round)
     if ids := ", ".join(answers):
@@ -41,5 +41,5 @@ def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -
 
 
 def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
-    """One sentence about the end of the rounds, for the model that writes the plan."""
+    """One sentence on why the rounds ended, for the model that writes the plan."""
     return label("converged" if converged else "stopped", language).format(round=rounds)

@@ -52,14 +52,13 @@ class PriceTable(Value):
     models: dict[str, ModelRates]
 
     def rates(self, model: str) -> ModelRates | None:
-        """The rates of `model`. A dated snapshot has the rates of its model. None for a model that is not in the table."""
+        """The rates of `model`, or of its base model if `model` is a dated snapshot. None if the table has neither."""
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
-        """Return the cost of one request in US dollars. For a model that is not in the table the result is None, never
-        0.
+        """Return the cost of one request in US dollars; None (never 0) if the table does not have the model.
 
-        `usage` must belong to one request, because some models have other rates for long prompts.
+        `usage`: the usage of one request only, because some models have other rates for long prompts.
         """
         rates = self.rates(model)
         if rates is None:
@@ -74,7 +73,8 @@ class PriceTable(Value):
         ) / self.per_tokens
 
     def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
-        """The most that a request can cost, for a reservation: its whole prompt has the higher rate of the two, new or written to the cache, and the limit is used up."""
+        """The highest possible cost of a request, for a reservation. It assumes the higher of the rates for new
+        tokens and for cache writes for the whole prompt, and an answer of `output_limit` tokens."""
         counted = (
             self.cost(model, Usage(input_tokens=prompt_tokens, output_tokens=output_limit)),
             self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit)),
@@ -83,7 +83,7 @@ class PriceTable(Value):
 
 
 def estimated_tokens(text: str) -> int:
-    """A rough count for reservations: one token per wide (CJK) character, and one per three other characters."""
+    """A rough estimate for reservations: one token per wide (CJK) character and per three other characters."""
     wide = sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // 3)
 
@@ -95,7 +95,7 @@ def shipped() -> PriceTable:
 
 
 def load(override: Path | None = None) -> PriceTable:
-    """The shipped table, with the models of `override` added or replaced. Date and source are then the override's.
+    """The shipped table. The models of `override` are added or replace shipped models; its date and source are used.
 
     Raises `ValueError` with the file's name if the file is not a price table.
     """

@@ -16,10 +16,10 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
 
 PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
-"""The folder beside the package `tongyao`. It is not imported as a package, because another folder `prompts` could be found first."""
+"""The folder of the prompts. It is located by path, because an import might find another package named `prompts`."""
 
 OVERRIDDEN: Final = "scene"
-"""The version of a scene's prompt if the prompt states none."""
+"""The version of a scene's prompt that states no version."""
 
 
 _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
@@ -27,11 +27,10 @@ _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt in the form that is sent: the step's own text, then the frame, which cannot be
-    overridden.
+    """One step's system prompt as it is sent: the step's own text, then the frame. A scene cannot override the frame.
 
-    Each of the `parts` applies to some requests only and is sent with these requests (`tongyao.llm.rendering`). So the
-    system prompt stays the same.
+    A part in `parts` applies to some requests only. It is sent in these requests (`tongyao.llm.rendering`) and not in
+    the system prompt, so that the system prompt is the same for all requests.
     """
 
     step: str
@@ -47,17 +46,16 @@ class Prompt:
 
     @property
     def sha256(self) -> str:
-        """Hash of the text and the parts, for the manifest."""
+        """Hash of `whole`, for the manifest."""
         return sha256(self.whole.encode()).hexdigest()
 
 
 def load(step: str, language: Language, override: str | None = None, *, folder: Path | None = None) -> Prompt:
     """The prompt of `step` in `language`, or `override` in its place.
 
-    With `folder`, its files `<language>/<name>.md` replace the shipped files with the same names. An override replaces
-    the step's criteria. It does not replace the frame, which explains data, ids and the form of the answer. It replaces
-    only those of the `parts` that it contains itself. Raises `ValueError` for a step or language that does not exist,
-    and for a blank override.
+    Files `<language>/<name>.md` in `folder` replace the shipped files with the same names. An override replaces the
+    step's own text, and the `parts` that the override contains. It does not replace the frame, which explains data, ids
+    and the form of the answer. Raises `ValueError` for an unknown step or language, and for a blank override.
     """
     if step not in STEPS or language not in ("en", "zh"):
         raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(STEPS)}; languages en, zh")
@@ -74,7 +72,7 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: bool = True) -> str:
-    """The frame of every step's prompt, without the parts about fields that the step's answer does not have."""
+    """The frame of a step's prompt. Parts about fields that `draft` does not have are left out."""
     body, parts = split_parts(split_front_matter(_file(language, "frame", folder))[1])
     named = (*(("ids",) if ids else ()), *(("markdown",) if "markdown" in draft.model_fields else ()))
     told = (parts[name] for name in named if name in parts)
@@ -82,12 +80,15 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """The prompt with which the formulating engine suggests intents from a profile. It replaces the prompt of `formulate`."""
+    """The prompt for suggesting intents from a profile.
+
+    The engine of `formulate` gets it in place of its own prompt.
+    """
     return _file(language, "suggest", folder)
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
-    """The prompt of the judge of a finished process, with the frame of the steps."""
+    """The prompt for judging a finished process, with the frame of the steps."""
     body = split_front_matter(_file(language, "judge", None))[1]
     return f"{body.strip()}\n\n{_frame(language, draft, None)}\n"
 
@@ -99,7 +100,8 @@ def reask(step: str, language: Language, *, folder: Path | None = None) -> str:
 
 
 def split_parts(source: str) -> tuple[str, dict[str, str]]:
-    """The text before the first line `<!-- part: NAME -->`, and the parts after such lines by name. White space at the ends is removed."""
+    """Split a prompt at lines `<!-- part: NAME -->`. Return the text before the first such line, and the parts by
+    name, without white space at the ends."""
     body, *rest = _PART.split(source)
     return body.strip(), {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
 

@@ -33,10 +33,10 @@ _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "o
 
 
 class PydanticAIEngine(ModelEngine):
-    """Answers the steps in `models` (step → `provider:model`). Keys and addresses come from the providers' own
-    variables.
+    """Answers the steps in `models` (step → `provider:model`).
 
-    Raises `ValueError` for a model that cannot be created: unknown provider, missing key, missing client library.
+    Keys and addresses come from the environment variables of the providers. Raises `ValueError` if a model cannot be
+    created: unknown provider, missing key, missing client library.
     `idle`: the longest pause of an answer after it has begun, in seconds.
     """
 
@@ -60,7 +60,7 @@ class PydanticAIEngine(ModelEngine):
                 raise ValueError(f"the model {name!r} cannot be used: {error}") from error
 
     def _largest_cost(self, model: str, sent: int, limit: int) -> Decimal | None:
-        """By the price table, else by pydantic-ai's prices."""
+        """The highest possible cost by the price table, or else by the prices of pydantic-ai."""
         usage, (provider, _, name) = RequestUsage(input_tokens=sent, output_tokens=limit), model.partition(":")
         response = parts.ModelResponse([], usage=usage, model_name=name, provider_name=provider)
         cost = super()._largest_cost(model, sent, limit)
@@ -81,7 +81,7 @@ class PydanticAIEngine(ModelEngine):
                 return Reply(response.text or "", stop, _usage(response.usage), question.model, _cost(response))
 
     async def _response(self, question: ModelPrompt, limit: int) -> parts.ModelResponse:
-        """One streamed request, with the schema of the answer if the model accepts one."""
+        """Make one streamed request. It contains the schema of the answer, if the model accepts schemas."""
         name, draft, heard, shape = question.model, question.draft, list[str](), ModelRequestParameters()
         model = self._models[name]
         if model.profile.get("supports_json_schema_output") and name not in self._without_schema:
@@ -93,7 +93,7 @@ class PydanticAIEngine(ModelEngine):
             ModelSettings, wanted | ({} if "max_retries" in model.unsupported_settings else {"max_retries": 0})
         )
         try:
-            # no limit before the first word: a model may think for minutes
+            # no time limit before the first word, because a model may think for minutes
             async with asyncio.timeout(None) as silence:
                 async with model_request_stream(
                     model, _messages(question), model_settings=settings, model_request_parameters=shape
@@ -112,7 +112,10 @@ class PydanticAIEngine(ModelEngine):
             raise errors.Transient(f"the stream stalled: nothing came for {self._idle:g} s", reason="stalled") from None
 
     def _learn(self, name: str, error: failures.ModelHTTPError, limit: int) -> bool:
-        """If a refusal names the schema or the limit, leave out the schema or lower the limit from now on. Returns whether to ask again."""
+        """If the error is about the schema or the token limit, omit the schema or lower the limit in later requests.
+
+        Returns whether to repeat the request.
+        """
         words, sent = _words(error).lower(), min(limit, self._longest.get(name, limit))
         if error.status_code not in (400, 422):
             return False
@@ -126,7 +129,7 @@ class PydanticAIEngine(ModelEngine):
 
 
 def _cost(response: parts.ModelResponse) -> Decimal | None:
-    """US dollars by pydantic-ai's prices. None if they lack the model."""
+    """The cost in US dollars by the prices of pydantic-ai. None if they do not include the model."""
     try:
         return response.usage.cost or response.cost().total_price
     except (LookupError, ValueError):
@@ -134,7 +137,7 @@ def _cost(response: parts.ModelResponse) -> Decimal | None:
 
 
 def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
-    """Convert the messages of a Messages API request for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
+    """Convert messages from the form of the Messages API to pydantic-ai. A cache breakpoint becomes a `CachePoint`."""
     made: list[parts.ModelMessage] = []
     for message in question.messages:
         content: list[parts.UserContent] = []
@@ -148,13 +151,13 @@ def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
 
 
 def _usage(used: RequestUsage) -> Usage:
-    """Convert usage: pydantic-ai counts cached tokens in `input_tokens`, and `Usage` counts them separately."""
+    """Convert usage. `input_tokens` includes cached tokens in pydantic-ai, and excludes them in `Usage`."""
     fresh = max(0, used.input_tokens - used.cache_write_tokens - used.cache_read_tokens)
     return Usage(fresh, used.cache_write_tokens, used.cache_read_tokens, used.output_tokens)
 
 
 def _words(error: failures.ModelAPIError) -> str:
-    """The service's message: the message of its error object if there is one."""
+    """The service's error message: from the error object in the response, if there is one."""
     body = error.body
     for key in ("error", "message", "Error", "Message"):
         body = body.get(key, body) if isinstance(body, dict) else body
@@ -163,7 +166,7 @@ def _words(error: failures.ModelAPIError) -> str:
 
 @asynccontextmanager
 async def _meaning(name: str, seconds: float, sent: list[str]) -> AsyncIterator[None]:
-    """Convert failures to errors of `tongyao.llm.errors`."""
+    """Convert exceptions of the block to errors of `tongyao.llm.errors`."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -191,7 +194,7 @@ async def _meaning(name: str, seconds: float, sent: list[str]) -> AsyncIterator[
         raise errors.Transient(f"the answer cannot be read ({type(error).__name__})", reason="broken") from None
     except errors.EngineError:
         raise
-    except Exception as error:  # errors of the provider's own library, for instance if credentials are missing
+    except Exception as error:  # errors of the provider's client library, for example missing credentials
         raise errors.OperatorNeeded(
             f"{name} cannot be used ({type(error).__name__}): check key and settings"
         ) from error

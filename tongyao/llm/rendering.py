@@ -1,10 +1,10 @@
 """Renders requests as text for a model (docs/models.md, what a model is given).
 
-Two rules apply. First, everything that people, profiles and models wrote is inside `<data …>` elements, and no text
-inside can close its element. Second, the parts that stay the same in all rounds come first, in blocks whose bytes never
-change again. So round n+1 reads from the cache what round n wrote. `Block.cache` marks the end of a prefix that will be
-read again. Instructions are in `prompts/`, one place per language. Instructions for some requests only (`Prompt.parts`)
-are in the `<task …>` element at the end, so that the system prompt never changes.
+Two rules apply. First, all texts of people, profiles and models are inside `<data …>` elements, and no such text can
+close its element. Second, the parts that are the same in all rounds come first, in blocks whose bytes never change. So
+round n+1 reads from the prompt cache the prefix that round n wrote. `Block.cache` marks the end of such a prefix.
+Instructions are in `prompts/`, by language. Instructions for some requests only (`Prompt.parts`) are in the `<task …>`
+element at the end, so that the system prompt never changes.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ from tongyao.protocol.rules.standing import Standing, not_examined, standing
 _FORGED = re.compile(
     r"(?:<|&lt;?|&#0{0,5}60;?|&#x0{0,5}3c;?|\\u003c|\\x3c)(?=[\W_]{0,20}(?:d\W{0,3}a\W{0,3}t\W{0,3}a|t\W{0,3}a\W{0,3}s\W{0,3}k))"
 )
-"""One of Tongyao's own tags in folded text (`unicode_text.folded`). Width, case, accents and invisible characters cannot disguise it."""
+"""Matches Tongyao's own tags in folded text. Folding (`unicode_text.folded`) removes differences of width, case,
+accents and invisible characters that could disguise a tag."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of the user's message. `cache`: a later call will read the prompt up to here again."""
+    """A part of the user message. `cache`: whether later calls read the prompt up to the end of this block again."""
 
     text: str
     cache: bool = False
 
 
 def data(kind: str, text: str, **attributes: object) -> str:
-    """`text` inside a `<data>` element. In anything that looks like one of Tongyao's own tags, the angle bracket is
-    replaced.
+    """`text` inside a `<data>` element.
 
-    So the text cannot close the element.
+    The angle bracket of anything that looks like one of Tongyao's own tags is replaced, so that the text cannot close
+    the element.
     """
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f'<data kind="{kind}"{named}>\n{_unforged(text)}\n</data>'
@@ -68,9 +69,9 @@ def _unforged(text: str) -> str:
 
 
 def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
-    """The user's message for the request of any step. Raises `TypeError` for another object.
+    """The user message for the request of any step. Raises `TypeError` for any other object.
 
-    `parts`: the parts of the step's prompt by name. The parts that apply to the request are placed in the task.
+    `parts`: the parts of the step's prompt, by name. Those that apply to the request are placed in the task element.
     """
     told = parts or {}
     match request:
@@ -90,7 +91,7 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
 def _task(
     request: Request, attributes: str, parts: Mapping[str, str], holds: Mapping[str, bool], lines: Iterable[str] = ()
 ) -> str:
-    """The task element: `lines` that code states about the request, then the parts of the prompt that apply to it."""
+    """The task element: `lines` about the request, made by code, then the parts of the prompt that apply to it."""
     if request.began is not None:
         attributes += f' began="{request.began}"'
     chosen = (parts[name] for name, is_so in holds.items() if is_so and name in parts)
@@ -108,9 +109,9 @@ def _formulation(request: FormulationRequest, parts: Mapping[str, str]) -> tuple
 
 
 def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension, the profile (read with the tension in mind), the current state, and the task.
+    """The tension, the profile, the current state, and the task.
 
-    The first two stay the same in all rounds. Only a profile that is searched again in each round changes.
+    Tension and profile are the same in all rounds, except a long profile, which is searched again in each round.
     """
     alias, language = request.alias, request.language
     profile = Block(_profile(request.material, alias), cache=request.material.is_whole)
@@ -142,7 +143,7 @@ def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension, the items round by round, which stay the same, then the current state, and the task."""
+    """The tension and the items by round, which never change, then the current state, and the task."""
     language = request.language
     state = standing(request.exchange)
     stands = [_marked(statement, state, language, protected=True) for statement in state.statements]
@@ -161,7 +162,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """Return the code's lines about the round. The step's prompt explains each line."""
+    """Return lines about the round, made by code. The step's prompt explains each line."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
@@ -184,7 +185,7 @@ def _stated(request: CatalystRequest) -> Iterable[Statement]:
 
 
 def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The whole record at once. It is read only once, so no part of it is written to the cache."""
+    """The whole record. Only one call reads it, so no part of it is written to the prompt cache."""
     language = request.language
     state = standing(request.exchange)
     blocks = [Block(_tension(request.tension))]
@@ -213,7 +214,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
 
 
 def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """Return the sources of the plan, and the plan: the same for every delivery. Then the task of one delivery."""
+    """Return the plan's sources and the plan, which are the same for every delivery, then the task of one delivery."""
     plan = request.plan
     sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
     holds = {"without_part": not plan.has_part(request.alias)}
@@ -225,12 +226,13 @@ def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _cached(blocks: list[Block]) -> tuple[Block, ...]:
-    """`blocks`, of which the last one ends a cached prefix. A later round finds the prefix by looking back from its own last block."""
+    """Mark the last of `blocks` as the end of a cached prefix. A later round finds this prefix, because the lookup
+    goes back from that round's last block."""
     return (*blocks[:-1], Block(blocks[-1].text, cache=True))
 
 
 def _said(request: CatalystRequest) -> Iterable[Block]:
-    """One block per round: all items, and one line for every turn without anything new."""
+    """One block per round, with all items and a line for every turn with `nothing_new`."""
     language = request.language
     for exchange in request.exchange:
         lines = [_item(item, language) for turn in exchange.projections for item in turn.items]
@@ -253,7 +255,8 @@ def _profile(material: Material, alias: str) -> str:
 
 
 def _item(item: Item, language: Language) -> str:
-    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. An item in a person's own words has no brackets."""
+    """An item as one line: `R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. A person's own words have no
+    brackets."""
     marks = [
         *([label(item.kind, language)] if item.kind else []),
         *([", ".join(item.about)] if item.about else []),
@@ -265,10 +268,10 @@ def _item(item: Item, language: Language) -> str:
 
 
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
-    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
+    """A statement as one line: `R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
 
-    The addressee of a gap is stated to the endpoint in its task, and to the catalyst together with the outcome
-    (`_marked`).
+    The line does not state whom a gap asks. A proxy reads this in its task, and the catalyst reads it with the outcome
+    of the gap (`_marked`).
     """
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
@@ -291,7 +294,7 @@ def _marked(statement: Statement, state: Standing, language: Language, *, protec
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:
-    """A mandate as lines of a request. Empty if it only states that the proxy may speak."""
+    """A mandate as lines of a request. Empty if it has no topics, no forbidden phrases and no addition."""
     said = (
         ("speak only of", "; ".join(mandate.topics)),
         ("never disclose", "; ".join(mandate.never)),
@@ -301,7 +304,7 @@ def _mandate(mandate: Mandate, language: Language) -> str:
 
 
 def plan_text(plan: Plan, language: Language) -> str:
-    """The structure of a plan. Its Markdown has the same content for people, so it is not sent too."""
+    """The structured plan as text. Its Markdown is not sent, because it has the same content."""
     lines = _claims("date", (plan.date,) if plan.date else (), language) + _claims("possible", plan.possible, language)
     for role in plan.roles:
         lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}")
