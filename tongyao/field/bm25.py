@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 class TermCounts:
     """Term counts of documents as sparse entries, sorted by feature, then by row.
 
-    `features`, `rows`, `often`: hashed term, document, count. `lengths`: lengths of the whole documents, even if this
-    object contains only some of their terms.
+    `features`, `rows`, `often`: the hashed term, the document and the count of each entry. `lengths`: lengths of the
+    whole documents, even if this object contains only some of their terms.
     """
 
     features: npt.NDArray[np.int32]
@@ -40,7 +40,7 @@ class TermCounts:
     def sorted(
         cls, features: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], often: Array, lengths: Array
     ) -> TermCounts:
-        """Convert entries that are in the order of documents."""
+        """Make term counts from entries that are sorted by document."""
         order = np.argsort(features, kind="stable")
         return cls(features[order], rows[order], often[order], lengths)
 
@@ -61,14 +61,14 @@ class TermCounts:
         return TermCounts(features[starts], rows[starts], summed, lengths)
 
     def places(self, features: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The index of the first entry of each of `features` (sorted), and the number of entries of each."""
+        """Return, for each of `features` (sorted), the index of its first entry and the number of its entries."""
         first = np.searchsorted(self.features, features)
         return first, np.searchsorted(self.features, features, side="right") - first
 
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """Number of documents, their mean length, and the document frequency of some features."""
+    """Number of documents, mean length of the documents, and document frequencies of some features."""
 
     documents: int
     average: float
@@ -83,7 +83,10 @@ class CorpusStatistics:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of queries: `features` (sorted), and `words` bool[queries, features]. Repetitions of a term are ignored."""
+    """The terms of queries. `features`: all terms, sorted. `words` bool[queries, features]: the terms of each query.
+
+    A term that is repeated in a query counts once.
+    """
 
     features: npt.NDArray[np.int32]
     words: npt.NDArray[np.bool_]
@@ -116,14 +119,15 @@ def bm25(counts: TermCounts, terms: QueryTerms, statistics: CorpusStatistics | N
 
 
 def grouped_sums(groups: npt.NDArray[np.int64], values: Array, size: int) -> Array:
-    """The sum of the values in each of `size` groups."""
+    """Return the sum of `values` in each of `size` groups."""
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
 def z_scores(values: Array, among: Array | None = None, counted: npt.NDArray[np.bool_] | None = None) -> Array:
-    """z-scores of each row, by mean and standard deviation of the same row of `among` (None: of itself).
+    """Return the z-scores of each row of `values`, by mean and standard deviation of the same row of `among`.
 
-    `counted`: which entries of `among` have a part in them (None: all). A row with a standard deviation of 0 becomes zeros.
+    `among`: None means `values`. `counted`: the entries of `among` that are used (None: all). A row with a standard
+    deviation of 0 becomes zeros.
     """
     among, where = values if among is None else among, True if counted is None else counted
     mean, spread = among.mean(axis=-1, keepdims=True, where=where), among.std(axis=-1, keepdims=True, where=where)

@@ -1,6 +1,5 @@
-"""The facets of a profile (offers, moves, needs): assigned by field name, or in prose by rules (docs/field.md §2).
-
-Also the sentences of a text, and windows of whole sentences.
+"""Assigns the parts of a profile to facets (offers, moves, needs) by field names, or in prose by rules (docs/field.md
+§2). Also splits a text into sentences, and into windows of whole sentences.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Facet(StrEnum):
-    """One facet of a profile. `identity` (names, ages) is never searched."""
+    """The facets of a profile. Parts of the facet `identity` (names, ages) are never searched."""
 
     OFFERS = "offers"
     MOVES = "moves"
@@ -47,7 +46,10 @@ _PROSE: Final = re.compile(
     r"bio|about( ?me)?|summary|intro(duction)?|description|profile|notes?|简介|自述|介绍|自我介绍|关于我|个人简介|说明|独白",
     re.I,
 )
-"""Names of fields whose sentences are assigned one by one. A field name that is in no list counts as the person's own words."""
+"""Names of fields whose sentences are assigned to facets one by one.
+
+A field name that is in no list is treated as part of the text.
+"""
 
 _FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.items()}
 
@@ -79,17 +81,17 @@ _LABEL = re.compile(
 
 
 def facet_of_field(name: str) -> Facet | None:
-    """The facet of a field with this name. None if the name does not show a facet (`bio`, `简介`)."""
+    """Return the facet of a field with this name; None if the name implies no facet (`bio`, `简介`)."""
     plain = _MARKS.sub(" ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
     return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
 
 
 def split(text: str) -> list[Chunk]:
-    """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned by name, prose by
-    sentence.
+    """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned to facets by name, and
+    prose by sentence.
 
-    No chunk contains a field name that is known. Each sentence belongs to one facet: to `needs` if it has a marker of needs, else to
-    `moves` if it has a marker of moves, else to `offers`.
+    Chunks do not contain known field names. The facet of a sentence is `needs` if it has a marker of needs, else
+    `moves` if it has a marker of moves, else `offers`.
     """
     chunks: list[Chunk] = []
     for facet, start, end in _sections(text):
@@ -103,7 +105,8 @@ def split(text: str) -> list[Chunk]:
 
 
 def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
-    """Stretches of `text` with the facet of their field name. The facet is None if the sentences are to be assigned one by one."""
+    """Yield sections of `text` (facet, start, end). The facet comes from the field name. It is None if the sentences of
+    the section must be assigned one by one."""
     facet: Facet | None = None
     begun = 0
     for match in _LABEL.finditer(text):
@@ -118,7 +121,7 @@ def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
 
 
 def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
-    """Join consecutive sentences of the same facet to one stretch."""
+    """Yield the spans of consecutive sentences of the same facet."""
     current: tuple[Facet, int, int] | None = None
     for first, last in sentences(text, start, end):
         sentence = text[first:last]
@@ -134,14 +137,17 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
 
 
 CHUNK_CHARS: Final = 160
-"""The target length of a chunk: two or three Chinese sentences, which mostly have one subject (docs/field.md §2)."""
+"""The target length of a chunk: two or three Chinese sentences, which are mostly on one subject (docs/field.md §2)."""
 
 _SENTENCE = re.compile(r"[^。！？!?；;\n]*(?:[。！？!?；;\n]+|\.(?=\s)|$)[”’」』）)\"']*\s*")
 _SOFT = re.compile(r"[，,、：:\s]")
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next one."""
+    """Yield the spans of the sentences of `text[start:end]`, without gaps.
+
+    A blank sentence is joined to the next one.
+    """
     stop = len(text) if end is None else end
     begun = start
     for match in _SENTENCE.finditer(text, start, stop):
@@ -155,7 +161,10 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
 def windows(
     text: str, start: int = 0, end: int | None = None, *, chars: int = CHUNK_CHARS
 ) -> Iterator[tuple[int, int]]:
-    """Spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a space."""
+    """Yield spans of whole sentences with at most `chars` characters.
+
+    A longer sentence is cut at a comma or a space.
+    """
     begun: int | None = None
     reached = start
     for first, last in sentences(text, start, end):

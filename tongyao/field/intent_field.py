@@ -36,19 +36,19 @@ FRESH_PEOPLE: Final = 200
 """The most new or changed people that one search indexes before it answers. Later searches index the rest."""
 
 NEAREST_TENSIONS: Final = 3
-"""Standing tensions that a search is made for when somebody is new: those that they are nearest to."""
+"""Number of standing tensions for which a search is made when a person is new: the tensions nearest to the person."""
 
 BEST: Final = 3
-"""A new person answers a standing tension only if they are among this many best people of the scene."""
+"""A new person is a candidate for a standing tension only if the person ranks among this many people of the scene."""
 
 PROFILE_CHARS: Final = 2_000
-"""If a profile is itself the query, only this many of its first characters are used."""
+"""Number of first characters of a profile that are used if the profile is the query."""
 
 log = logging.getLogger(__name__)
 
 
 class SceneFieldSettings(Value):
-    """Settings of discovery in one scene. They are in the scene's settings under the key `field` (docs/field.md §3)."""
+    """Settings of discovery in one scene: the key `field` of the scene's settings (docs/field.md §3)."""
 
     k: int = Field(default=8, ge=1, le=50, description="The most people; a process may request fewer.")
     threshold: float = Field(
@@ -68,7 +68,7 @@ class SceneFieldSettings(Value):
 class IntentField:
     """Searches the scenes of one database, without language models.
 
-    An encoder with weights is used for a scene that has an index with vectors of that encoder.
+    An encoder with weights (an embedding model) is used only in scenes that have an index with its vectors.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class IntentField:
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Find candidates from all perspectives. The first `limit` distinct people are the best people of the union.
+        """Find candidates from all perspectives. The first `limit` distinct people are the best of all perspectives.
 
         The scene's own settings `k`, `threshold` and `shares` apply.
         """
@@ -112,9 +112,9 @@ class IntentField:
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> list[CandidateRow]:
-        """Those of `people` who are among the three best of the scene for a standing tension as a whole (docs/field.md §3).
+        """Return those of `people` who rank among the `BEST` of the scene for a standing tension (docs/field.md §3).
 
-        Their score is at least `standing_threshold`, and the scene's own `threshold`.
+        Their scores reach both `standing_threshold` and the scene's `threshold`.
         """
         chosen = await self._settings(scene)
         best = await (await self._scene(scene)).answering(
@@ -129,18 +129,18 @@ class IntentField:
         ]
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-        """Call `own_words.own_words`."""
         return own_words(text, tensions)
 
     async def tensions_near(
         self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> dict[str, set[str]]:
-        """Everybody of `people` by the tensions that they are nearest to, `NEAREST_TENSIONS` each: the reverse of a search.
+        """Find the `NEAREST_TENSIONS` tensions nearest to each of `people`. Return the people's profile ids by tension.
 
-        `tensions`: id → id of its text. Texts are read when the tensions are other ones than at the last call.
+        `tensions`: id of the tension → id of its text. The texts are read only if `tensions` differs from the last
+        call.
         """
         while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
-            await self._scene(scene)  # which indexes who is new, `FRESH_PEOPLE` at a time
+            await self._scene(scene)  # indexes new people, `FRESH_PEOPLE` at a time
         if self._lines is None or self._lines[0] != tensions:
             words = await self._texts.get_many([], known=tensions.values())
             waiting = {id: Tension.model_validate_json(words[text]) for id, text in tensions.items() if words.get(text)}
@@ -156,19 +156,19 @@ class IntentField:
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> list[list[Match]]:
-        """Return the nearest people for each raw text, best first. Raises `SceneUnknown`."""
+        """Return the nearest people for each of `needs` (raw texts), best first. Raises `SceneUnknown`."""
         return await (await self._scene(scene, strict=True)).relevant(needs, top=top, excluded=excluded)
 
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> dict[str, list[Match]]:
-        """Return one list per perspective for a formulated tension, which may also be a residual tension. Raises `SceneUnknown`."""
+        """Return one list of people per perspective for a tension or a residual tension. Raises `SceneUnknown`."""
         chosen = await self._settings(scene, strict=True)
         held = await self._scene(scene)
         return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
     async def near_profile(self, profile_id: str, *, top: int) -> list[Match]:
-        """Return the people nearest to a profile in its own scene, without the owner of the profile. Raises `ProfileUnknown`."""
+        """Return the people nearest to a profile in its scene, without the profile's owner. Raises `ProfileUnknown`."""
         profile = await self._profiles.get(profile_id)
         text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
         [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
@@ -190,9 +190,9 @@ class IntentField:
         return SceneFieldSettings()
 
     async def _scene(self, scene: str, *, strict: bool = False) -> InMemoryScene | IndexedScene:
-        """The current scene: searched through its lexical index if that index is live, otherwise in memory.
+        """Return the current scene. It uses the scene's lexical index if the index is live, and otherwise memory.
 
-        If the scene is unknown: raises `SceneUnknown` if `strict`, otherwise returns an empty scene.
+        For an unknown scene, raises `SceneUnknown` if `strict`, and otherwise returns an empty scene.
         """
         async with one_at_a_time(f"field/{id(self)}/{scene}"):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
@@ -217,9 +217,9 @@ class IntentField:
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
-        """Return the cached scene for `key`, or make it.
+        """Return the cached scene for `key`, or make it with `make`.
 
-        If the caller stops waiting, the work goes on to its end, and the next caller gets the result.
+        If the caller is cancelled, `make` still runs to its end, and the next caller gets the result.
         """
 
         async def made() -> InMemoryScene | IndexedScene:
@@ -237,7 +237,7 @@ class IntentField:
         return await IndexedScene.load(self.indexer.store, indexes, encoders, learned)
 
     async def _usable(self, indexes: Sequence[Index]) -> list[tuple[Index, Encoder]]:
-        """The indexes whose encoder can be loaded in this process. The other indexes are logged and skipped."""
+        """Return the indexes whose encoder can be loaded in this program. Other indexes are logged and skipped."""
         found = []
         for index in indexes:
             try:
@@ -248,12 +248,12 @@ class IntentField:
 
 
 LEAST: Final = 0.08
-"""If the cosine is lower, a passage and a line share little more than common words."""
+"""Least cosine of a passage with a line of a tension. Below it, the two share little more than common words."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """`text[start:end]` of the profile is near the part `part` (T, B1, E …) of the tension `tension`."""
+    """A passage of a profile, `text[start:end]`, that is near the line `part` (T, B1, E …) of the tension `tension`."""
 
     tension: str
     part: str
@@ -262,7 +262,10 @@ class Passage:
 
 
 class TensionLines:
-    """Lines of tensions as weighted terms. It holds no words. I is left out: it filters, nobody answers it."""
+    """Lines of tensions as weighted hashed terms, without the words.
+
+    I is left out, because people do not respond to it.
+    """
 
     def __init__(self, tensions: Mapping[str, Tension]) -> None:
         lines = [
@@ -280,7 +283,7 @@ class TensionLines:
         self._starts = [n for n, (id, *_) in enumerate(lines) if n == 0 or id != lines[n - 1][0]]
 
     def cosines(self, pieces: Sequence[str]) -> Vectors:
-        """Cosines of weighted terms, float[lines, pieces]."""
+        """Return the cosines between lines and pieces by their weighted terms, float[lines, pieces]."""
         own = _weighted(count_features(pieces, words), self._weights).tocoo()
         known = np.isin(own.col, self._features)
         columns, place = np.unique(np.searchsorted(self._features, own.col[known]), return_inverse=True)
@@ -289,7 +292,7 @@ class TensionLines:
         return np.asarray(self._terms[:, columns] @ dense, dtype=np.float32)
 
     def nearest(self, text: str, most: int) -> list[str]:
-        """Ids of the `most` tensions that a profile is nearest to."""
+        """Return the ids of the `most` tensions nearest to the profile `text`, nearest first."""
         pieces = [text[chunk.start : chunk.end] for chunk in searchable_chunks(text)]
         if not self.lines or not pieces:
             return []
@@ -299,9 +302,9 @@ class TensionLines:
 
 
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-    """The nearest passage of a profile for each tension near it. The nearest tension comes first.
+    """Return for each tension that is near the profile the nearest passage of the profile, the nearest tension first.
 
-    The fewer lines contain a term, the higher is its weight.
+    A term has a higher weight if fewer lines contain it.
     """
     there, chunks = TensionLines(tensions), searchable_chunks(text)
     if not there.lines or not chunks:
@@ -317,7 +320,7 @@ def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
 
 
 def _weighted(counts: csr_matrix, weights: Any) -> csr_matrix:
-    """Log counts times weights, each row of length 1."""
+    """Multiply log counts by weights, and scale each row to length 1."""
     data = np.log1p(counts.data) * weights[counts.indices]
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     norms = np.sqrt(np.bincount(rows, data**2, minlength=counts.shape[0]))

@@ -15,7 +15,7 @@ from tongyao.protocol.model.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0
-"""A facet is close if its score is at least this: one standard deviation above the mean of the scene (`scene.UNIT`)."""
+"""Least score of a facet that counts as close: one standard deviation above the scene's mean (`scene.UNIT`)."""
 
 SIDES: Final = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 OFFERS, MOVES, NEEDS = range(3)
@@ -25,7 +25,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Match:
-    """A person found from one perspective. Reasons: `{part, facet, start, end, score}`, strongest first."""
+    """A person found from one perspective. `reasons`: dicts `{part, facet, start, end, score}`, strongest first."""
 
     perspective: str
     profile_id: str
@@ -34,7 +34,7 @@ class Match:
 
 
 class TensionScores:
-    """Scores of every part of a tension against every facet of every person of a scene. They are computed once."""
+    """Scores of every part of a tension against every facet of every person of a scene, computed once."""
 
     def __init__(
         self, scene: Scene, tension: Tension, excluded: Sequence[str] = (), *, threshold: float = 0.0,
@@ -55,7 +55,7 @@ class TensionScores:
                 "interference": self.interference(limit)}  # fmt: skip
 
     def resonance(self, limit: int) -> list[Match]:
-        """Compare T with the facet `moves`. People without that facet are left out."""
+        """Return people by the score of T against their facet `moves`. People without this facet are left out."""
         if "T" not in self._labels:
             return []
         label = self._labels.index("T")
@@ -66,7 +66,10 @@ class TensionScores:
         )
 
     def complement(self, limit: int) -> list[Match]:
-        """Compare the barriers with `offers` (the best one counts) and E with `needs`. People close in both rank above the others."""
+        """Return people by the best score of a barrier against `offers` and the score of E against `needs`.
+
+        People who are close in both rank above the others.
+        """
         barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
         given = self._scores[OFFERS][barriers][:, self._people]
         best = np.array(barriers)[given.argmax(axis=0)]
@@ -81,7 +84,10 @@ class TensionScores:
         return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
     def interference(self, limit: int) -> list[Match]:
-        """Find people who are close on one facet and far on the others: the highest score minus the mean of the other facets."""
+        """Return people who are close on one facet and far on the others.
+
+        Their score is the highest score minus the mean of the scores of the other facets.
+        """
         if not len(self._people):
             return []
         linking = [n for n, label in enumerate(self._labels) if label != "I"]
@@ -102,7 +108,7 @@ class TensionScores:
         self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
         above: npt.NDArray[np.bool_] | None = None,
     ) -> list[Match]:  # fmt: skip
-        # if there are at most `limit` people, a score below the mean means little: nobody is left out
+        # in a scene of at most `limit` people, a score below the mean means little, so nobody is left out
         few = self._threshold <= 0 and len(self._people) <= limit
         kept = np.ones(len(people), dtype=bool) if few else scores >= self._threshold
         people, scores = people[kept], np.round(scores[kept], 4)
@@ -122,22 +128,21 @@ class TensionScores:
 
 
 def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
-    """One reason: the part of the tension (or `need`) and the chunk that it matched, as a span without text."""
+    """Return one reason: the part of the tension (or `need`), and the span of the chunk that the part matched."""
     chunk = scene.chunks[row]
     return {"part": part, "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end, "score": score}
 
 
 def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str, float] | None = None) -> list[Match]:
-    """First the best `limit` people of the union, taken from each list in turn within its share. Then the other rows of
-    the lists.
+    """Return `limit` distinct people, taken from the lists in turn within each list's share, then all other rows.
 
-    Interference never gets less than another list: a remainder of the division goes to it first.
+    If `limit` cannot be divided evenly, interference gets the remainder first.
     """
     quotas = _quotas(limit, shares or dict.fromkeys(PERSPECTIVES, 1.0))
     taken: set[str] = set()
     first: list[Match] = []
     waiting = {name: list(lists.get(name, ())) for name in PERSPECTIVES}
-    for bounded in (True, False):  # in the second pass, places that one list could not use go to the others
+    for bounded in (True, False):  # in the second pass, places that a list could not fill go to the other lists
         progress = True
         while len(taken) < limit and progress:
             progress = False
@@ -158,7 +163,7 @@ def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str,
 
 
 def _quotas(limit: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """`limit` divided by `shares`. The remainder goes to interference first, then resonance, then complement."""
+    """Divide `limit` by `shares`. The remainder goes to interference first, then resonance, then complement."""
     weights = {name: max(0.0, float(shares.get(name, 0.0))) for name in PERSPECTIVES}
     weights["interference"] = max(weights.values()) or 1.0
     total = sum(weights.values())

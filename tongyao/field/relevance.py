@@ -1,4 +1,5 @@
-"""Search with one text: a raw one that has not been formulated into T, I, B and E, or all lines of a tension (docs/field.md §3)."""
+"""Search with one text: a raw text without the lines T, I, B and E, or all lines of a tension together (docs/field.md
+§3)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from tongyao.protocol.model.tension import Tension
 SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 
 NEARLY_ALONE: Final = 0.7
-"""Of n people one can be at most (n - 1) / √n standard deviations above the mean: in a small scene no score reaches a high threshold."""
+"""In a small scene, the threshold is at most this share of the highest possible score.
+
+Of n people, one person can be at most (n - 1) / √n standard deviations above the mean. In a small scene, no score could
+therefore reach a high threshold.
+"""
 
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
@@ -27,7 +32,7 @@ def relevant(
 ) -> list[list[Match]]:
     """Return the nearest `top` people for each need, best first, each with their nearest chunk.
 
-    All facets except `identity` are compared, because the needs of people also show the direction of their moves.
+    All facets except `identity` are compared, because a person's needs also show in which direction the person moves.
     """
     near = scene.near(scene.ask(needs, encoded), SIDES)
     people = scene.without(excluded)
@@ -47,7 +52,7 @@ def relevant(
 
 
 def whole_and_parts(tension: Tension) -> list[str]:
-    """All lines of a tension as one text, and then each part but I; without ordinary words."""
+    """Return all lines of a tension as one text, then each line except I. Ordinary English words are removed."""
     lines = tension.targets()
     texts = ["\n".join(lines.values()), *(text for label, text in lines.items() if label != "I")]
     return [_WORD.sub(_unless_ordinary, text) for text in texts]
@@ -61,9 +66,10 @@ def answering(
     scene: Scene, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0,
     encoded: EncodedQueries | None = None,
 ) -> list[Match]:  # fmt: skip
-    """Return the nearest `top` people for all of a tension at once, best first, each with their nearest part and its perspective.
+    """Return the nearest `top` people for a whole tension, best first, each with the nearest part and its perspective.
 
-    A score is at least `threshold`, or in a small scene `NEARLY_ALONE` of what somebody would have who alone is near it.
+    Scores are at least `threshold`, or in a small scene at least the share `NEARLY_ALONE` of the highest possible
+    score.
     """
     near = scene.near(scene.ask(whole_and_parts(tension), encoded), SIDES, sharing=True)
     labels = [label for label in tension.targets() if label != "I"]
@@ -86,4 +92,4 @@ _PERSPECTIVES: Final = {
     ("B", Facet.OFFERS): "complement",
     ("E", Facet.NEEDS): "complement",
 }
-"""By a part and the side that it is near to. Any other link is interference."""
+"""Perspective by the part of the tension and the facet near to it. For any other pair it is interference."""

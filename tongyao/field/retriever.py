@@ -24,22 +24,25 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.single_flight import SingleFlight
 
 BUDGET_CHARS: Final = 15_000
-"""The most characters that an endpoint is shown of a profile over 50,000 characters.
+"""Most characters that a proxy reads of a profile with more than 50,000 characters.
 
-The seed's example, 3,888 of 700,000 characters, is a ratio of 180:1.
+In the example of the specification, a proxy reads 3,888 of 700,000 characters, a ratio of 180:1.
 """
 
 PIECE_CHARS: Final = 400
 CHINESE_PIECE_CHARS: Final = 120
-"""Length of a piece, in characters: 70 English words, or three Chinese sentences. Most pieces of this length have one subject."""
+"""Length of a piece in characters of Chinese: three sentences, or 70 words of English.
+
+Most such pieces have one subject.
+"""
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
 
 
 class ChunkRetriever:
-    """Chunks, fits and searches one profile at a time, in a thread. Keeps the last `keep` fitted profiles.
+    """Splits, fits and searches one profile at a time, in a thread. Caches the last `keep` fitted profiles.
 
-    `budget_chars` is the most characters that are shown. The ratio is `Material.total_chars / Material.shown_chars`.
+    `budget_chars`: most characters of the retrieved pieces together.
     """
 
     name = "chunks"
@@ -56,7 +59,7 @@ class ChunkRetriever:
         The queries are the texts of `focus`. If `focus` is empty, they are T, I, each barrier and E. Each piece carries
         the labels of the parts of the tension for which it was found.
 
-        The queries choose in turns, each its best remaining piece, until the budget is spent. Chosen pieces that touch
+        The queries take turns: each chooses its best remaining piece, until the budget is spent. Adjacent chosen pieces
         are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
@@ -70,7 +73,7 @@ class ChunkRetriever:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A profile that is ready to be searched. Row n of `vectors` and of `counts` belongs to `spans[n]`."""
+    """A profile prepared for searches. Row n of `vectors` and of `counts` belongs to `spans[n]`."""
 
     spans: list[tuple[int, int]]
     encoder: Encoder
@@ -88,7 +91,8 @@ def fit(text: str) -> Fitted:
 
 
 def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
-    """Choose spans of the text with at most `budget` characters in total. Each span has the labels of the `targets` that chose it."""
+    """Choose spans of the text with at most `budget` characters in total. Return for each span the labels of the
+    `targets` that chose it."""
     if not fitted.spans or not targets:
         return {}
     asked = list(targets.values())
@@ -104,7 +108,7 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
             span = fitted.spans[order[turn]]
             if span not in chosen:
                 if span[1] - span[0] > left:
-                    if not chosen:  # the budget is smaller than one piece: only the beginning of the piece is shown
+                    if not chosen:  # the budget is smaller than one piece: return only its beginning
                         chosen[span[0], span[0] + left] = {label}
                     return chosen
                 left -= span[1] - span[0]
@@ -113,16 +117,16 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
 
 
 def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
-    """The queries for a search in a profile, by label.
+    """Return the queries for a search in a profile, by label.
 
     The queries are the texts of `focus`, labelled by number. If `focus` has no text, they are the lines of the tension.
-    The passages nearest to the tension were already shown in round 1.
+    With `focus` the lines are not needed, because the passages nearest to them were already read in round 1.
     """
     return {str(number): text for number, text in enumerate(focus, 1) if text.strip()} or tension.targets()
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the `labels` that are lines of the tension, in order."""
+    """Return those of `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 

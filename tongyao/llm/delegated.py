@@ -63,8 +63,8 @@ class DelegatedEngine:
         )
 
     def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
-        """Return the request as a JSON object with the texts `instructions` and `input`, and for a repair also `previous`
-        and `repair`."""
+        """Return the request as a JSON object of texts: `instructions`, `input`, and for a repair also `previous` and
+        `repair`."""
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         blocks = rendering.blocks(request, prompt.parts)
         asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
