@@ -22,7 +22,10 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """Return the candidates, best first, each person once. For a child, people new to the parent come first."""
+        """Return the candidates, best first, each person once.
+
+        In a child process, people who were not asked in the parent come first.
+        """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -48,7 +51,7 @@ class Discovering:
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
-        """Return candidates for the open points of the rounds. Each reason names the gap or barrier."""
+        """Return candidates for the open points of the rounds. Each reason has the id of the gap or barrier."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -78,7 +81,7 @@ def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateR
 
 
 def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> DiscoverOutput:
-    """`spoke`: by profile id, the endpoint of people who spoke for themselves in the parent."""
+    """Return the output. `spoke`: by profile id, the endpoints of people who spoke for themselves in the parent."""
     return DiscoverOutput(
         candidates=tuple(
             Candidate(

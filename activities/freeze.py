@@ -29,9 +29,9 @@ class Freezing:
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
         """Seat the chosen people under aliases, each with the current version of their profile.
 
-        People are left out if they were erased, or no longer allow their proxy. If the remaining people are too few,
-        nobody is seated. A retry keeps the versions that were frozen for a seat, also if a profile has changed. Names
-        of the people are hidden in all texts of the process before they are seated.
+        People are left out if they were erased, or if they no longer allow a proxy to speak. If too few people remain,
+        nobody is seated. A retry keeps the profile versions that an earlier attempt stored, even if profiles have
+        changed. The people's names are hidden in all texts of the process before the seats are stored.
         """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
@@ -86,9 +86,9 @@ class Freezing:
         )
 
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
-        """Return a choice by alias, or an empty dict if too few people remain. The demander is always kept.
+        """Return the choices by alias, or an empty dict if too few people remain. The demander is always kept.
 
-        Seats that an earlier attempt stored are kept. If one was erased since, the erasure removes it from the process.
+        Seats that an earlier attempt stored are kept. If a person was erased since, the erasure removes the seat.
         """
         repositories, chosen = self._deps.repositories, dict(zip(what.aliases, what.choices, strict=True))
         seats = await repositories.seats.seats(row.id)
@@ -112,7 +112,7 @@ class Freezing:
         quorum = ProcessSettings.model_validate(row.settings).quorum
         if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
             return {}
-        if fork:  # the aliases of a fork are those of its origin
+        if fork:  # a fork uses the aliases of its origin
             return {
                 alias: choice
                 for alias, choice in zip(what.aliases, what.choices, strict=True)
@@ -121,8 +121,8 @@ class Freezing:
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
     async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
-        """Return by alias the version in `versions`, or else the current one. A demander without a profile is left
-        out."""
+        """Return profile versions by alias: from `versions`, or else the current version. A demander without a profile
+        is left out."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]
@@ -131,7 +131,10 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """Return the seat of a demander without a profile. A proxy needs a profile, so fallback `proxy` becomes `lapse`."""
+    """Return the seat of a demander without a profile.
+
+    The fallback `proxy` becomes `lapse`: a proxy needs a profile.
+    """
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -1,4 +1,4 @@
-"""Sends heartbeats of an activity while it waits."""
+"""Sends heartbeats while an activity waits."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ async def heartbeats() -> AsyncIterator[None]:
 
 
 async def _beat() -> None:
-    while True:  # a step that ends before costs no message to Temporal
+    while True:  # a step that ends before the first heartbeat sends no message to Temporal
         await asyncio.sleep(HEARTBEAT_SECONDS)
         activity.heartbeat()
