@@ -1,7 +1,7 @@
 """Deletes the data that the Highway stores of an owner.
 
-This is a separate module because it must work without the extra `highway`: another installation may have stored
-memories in the same database. It imports neither numba nor the code that builds and queries memories.
+This module must work without the extra `highway`, because another installation may have stored memories in the same
+database. It imports neither numba nor the code that builds and queries memories.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class StoredMemories:
         self._pool = pool
 
     async def forget(self, owner: str, version: int | None = None) -> None:
-        """Delete one memory, or (`version` None) everything stored of an owner. A repetition changes nothing.
+        """Delete one memory, or all data of an owner if `version` is None. A repetition changes nothing.
 
         Runs in one transaction. Raises psycopg.Error if the database fails.
         """
@@ -60,7 +60,7 @@ async def _delete(cursor: AsyncCursor[TupleRow], owner: str, version: int) -> No
 async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes) -> None:
     """Subtract the base units of a stored memory (`Memory.dump`) from the dictionary frequencies.
 
-    A memory in another format cannot be read, so its share remains counted.
+    A memory in another format cannot be read, so its base units stay counted.
     """
     counts = await asyncio.to_thread(_base_units, arrays)
     if counts is None:
@@ -76,8 +76,8 @@ async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes)
 
 
 def _base_units(arrays: bytes) -> tuple[list[int], list[int]] | None:
-    """Keys and frequencies in the order of keys, so that two transactions cannot deadlock. None if the format is unknown."""
-    import numpy as np  # imported late: every command imports this module, and almost none deletes a memory
+    """Return keys and frequencies, sorted by key so that transactions cannot deadlock; None for an unknown format."""
+    import numpy as np  # imported late, because every command imports this module and few commands delete a memory
 
     try:
         with np.load(io.BytesIO(arrays), allow_pickle=False) as held:

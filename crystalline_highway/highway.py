@@ -35,7 +35,7 @@ from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_o
 
 
 class NotRecited(LookupError):
-    """This version of the owner's memory is not finished: call `recite` first."""
+    """This version of the owner's memory does not exist or is not finished. Call `recite` first."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class UsedSpans:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a recitation. `level`: the level just finished; None if there was nothing to do. `done`: whether all are finished."""
+    """Progress of a recitation. `level`: the level just finished; None if no level was missing. `done`: whether all
+    levels are finished."""
 
     level: Level | None
     done: bool
@@ -56,7 +57,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class ReciteRequest:
-    """A recitation that is needed. `passes`: passes of each level. `encoder`: label of the encoder of its vectors; empty for none."""
+    """A recitation that is needed. `passes`: passes over each level. `encoder`: label of the encoder for the vectors;
+    empty without vectors."""
 
     passes: int
     encoder: str
@@ -64,7 +66,10 @@ class ReciteRequest:
 
 @dataclass
 class _Cached:
-    """A cached memory. `bound`: the owner's strengths, resolved to its units. `revision`: the revision of these strengths."""
+    """A cached memory.
+
+    `bound`: the owner's strengths for the memory's units. `revision`: the revision of the strengths.
+    """
 
     recited_at: datetime
     memory: Memory
@@ -86,8 +91,8 @@ class Highway:
         encoder: TextEncoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
-        """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: size of the cache
-        of memories with their strengths. The least recently used memories are evicted first.
+        """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: limit of the cache
+        of memories and their strengths, which evicts the least recently used memory first.
         """
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
@@ -107,9 +112,10 @@ class Highway:
     ) -> None:
         """Index `texts` as this version of the owner's memory. An interrupted recitation is continued.
 
-        The same texts again change nothing, unless `passes` is greater than the number of passes made before. At least
-        the passes of the settings are made. Other texts under the same version replace the memory. Until the new memory
-        is finished, queries use the old one. `directed`: also make vectors if there is an encoder, which takes long.
+        A repetition with the same texts changes nothing, unless `passes` is greater than the number of passes made
+        before. The number of passes is at least that of the settings. Other texts under the same version replace the
+        memory; queries use the old memory until the new memory is finished. `directed`: whether to make vectors if
+        there is an encoder, which takes long.
         """
         while not (step := await self.recite_level(owner, version, texts, passes, directed=directed)).done:
             if progress is not None and step.level is not None:
@@ -118,7 +124,10 @@ class Highway:
     async def recite_level(
         self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
     ) -> Progress:
-        """Index and store one more level. After the last level the memory can be queried. The arguments are those of `recite`."""
+        """Index and store one more level.
+
+        After the last level the memory can be queried. Arguments: as for `recite`.
+        """
         settings = replace(self._settings, passes=max(passes, self._settings.passes))
         encoder = self._encoder if directed else None
         fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)
@@ -148,10 +157,11 @@ class Highway:
     ) -> tuple[SeekResult, Session]:
         """Query the memory with (label, text) pairs.
 
-        Returns the result and the session that `explain` needs. The result's `fitted` has at most `budget` characters.
+        Returns the result, and the session that `explain` needs. `fitted` of the result has at most `budget`
+        characters.
 
         Raises:
-            NotRecited: there is no such memory yet.
+            NotRecited: there is no finished memory of this version.
             ValueError: `texts` are not the recited texts, or `budget` is negative.
         """
         cached = await self._cached(owner, version)
@@ -164,10 +174,11 @@ class Highway:
         return await asyncio.to_thread(work)
 
     def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
-        """The recitation that a result requires, or None.
+        """Return the recitation that is needed after a result, or None.
 
-        It has one pass more if the query found too little, unless the memory has settled or has `MemorySettings.most_passes`
-        passes. It has the same number of passes if the vectors were not made by this encoder.
+        If the query found too little, one more pass is needed, unless the memory is settled (more passes change
+        nothing) or has `MemorySettings.most_passes`. If another encoder made the vectors, the same number of passes is
+        needed.
         """
         memory, settings = session.memory, self._settings
         more = found.recite_more and not memory.settled and memory.passes < settings.most_passes
@@ -181,7 +192,7 @@ class Highway:
     async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[UsedSpans]) -> bool:
         """Add relevance feedback, once per `occasion`. Returns False if this occasion was counted before.
 
-        Stores only counts on units of the memory, and no text. Raises NotRecited if there is no such memory.
+        Stores only counts by units of the memory, and no text. Raises NotRecited if there is no such memory.
         """
         memory = (await self._cached(owner, version)).memory
         left = Strengths()
@@ -193,12 +204,11 @@ class Highway:
     async def forget(
         self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()
     ) -> None:
-        """Delete all data of an owner, one `version`, or one `source` of a version. For a source, `texts` are all
-        source texts.
+        """Delete all data of an owner, one `version`, or one `source` of a version.
 
-        When a source is deleted, the other sources are recited again. So no unit, path or count remains that only the
-        deleted source supported. The strengths of such units are deleted. Raises NotRecited, or IndexError if the
-        source does not exist.
+        `texts`: all source texts of the version, if a source is deleted. The other sources are then recited again, so
+        that no unit, path or count remains that only the deleted source supported. The strengths of such units are
+        deleted. Raises NotRecited, or IndexError if the source does not exist.
         """
         if version is None or source is None:
             for key in [k for k in self._cache if k[0] == owner and version in (None, k[1])]:
@@ -217,7 +227,7 @@ class Highway:
         self._cache.pop((owner, version), None)
 
     async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The frequencies of a memory's base units: in the memory, and over all owners."""
+        """Return the frequencies of a memory's base units in the memory, and over all owners."""
         memory = (await self._cached(owner, version)).memory
         return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
 
@@ -225,7 +235,7 @@ class Highway:
         key = (owner, version)
         recited_at = await self._store.recited_at(owner, version)
         cached = self._cache.get(key)
-        # another worker has recited the memory again or deleted it
+        # another worker may have recited the memory again or deleted it
         if cached is None or cached.recited_at != recited_at:
             self._cache.pop(key, None)
             try:
@@ -259,7 +269,7 @@ class Highway:
 
 
 def _fingerprint(texts: Sequence[str], settings: MemorySettings, encoder: TextEncoder | None) -> bytes:
-    """A digest of the texts and of the settings that the index depends on, except the number of passes."""
+    """Return a digest of the texts and of the settings on which the index depends, except the number of passes."""
     digest = hashlib.blake2b(repr((_FORMAT, settings.scaffolding, label(encoder))).encode(), digest_size=16)
     for text in texts:
         digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())

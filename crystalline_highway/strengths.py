@@ -1,9 +1,8 @@
-"""Relevance feedback (write-back): counts on the owner's own units, without the text of any query.
+"""Relevance feedback (write-back): counts by units of the owner's memory, without the text of any query.
 
-The spans used on an occasion are counted. There are three counts, all keyed by surface keys of units of the owner's
-memory: how often a start was used and useful, how often a target was reached, and which starts led to which target
-(direct paths). Words that are not in the memory are not counted. So a query's words that are not in the memory cannot
-be read or inferred later.
+Feedback states which spans were used after which queries. It adds to three counts, all keyed by surface keys of units:
+how often a start was used and was useful, how often a target was reached, and how often a start led to a target (direct
+paths). Words of a query that are not in the memory are not counted, so they cannot be read or inferred later.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 
 @dataclass
 class Strengths:
-    """Counts by surface key: `used` and `useful` of starts, `reached` of targets, `direct` of pairs (start, target)."""
+    """Counts by surface key. `used`, `useful`: of starts. `reached`: of targets. `direct`: of pairs (start, target)."""
 
     used: Counter[int] = field(default_factory=Counter)
     useful: Counter[int] = field(default_factory=Counter)
@@ -33,7 +32,7 @@ class Strengths:
     direct: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, other: Strengths) -> None:
-        """Add the counts of another query."""
+        """Add the counts of `other`."""
         self.used.update(other.used)
         self.useful.update(other.useful)
         self.reached.update(other.reached)
@@ -41,7 +40,7 @@ class Strengths:
 
 
 def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, int]]) -> Strengths:
-    """The counts of `queries` that led to the use of `spans`, each (start, end) in characters of the joined text."""
+    """Return the counts for `queries` that led to the use of `spans`: (start, end) in characters of the joined text."""
     left = Strengths()
     targets = {level: _covered(memory, level, spans) for level in _TARGETS}
     inner = [_units_in(memory, Level.LONG, row) for row in targets[Level.LONG]]
@@ -55,7 +54,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
         left.useful.update(keys[starts[np.isin(starts, useful)]].tolist())
         reached: set[int] = set()
         for level in _TARGETS:
-            # targets are only the narrowest segments that contain a whole span, and the segments around them
+            # targets are the narrowest segments that contain a whole span, and the segments around these
             if len(targets[level]) <= len(spans):
                 reached.update(keys[memory.tables[level].units[targets[level]]].tolist())
         left.reached.update(reached)
@@ -64,7 +63,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
 
 
 def _covered(memory: Memory, level: Level, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-    """The rows of the segments that overlap the spans."""
+    """Return the rows of the segments that overlap the spans."""
     table, edges = memory.tables[level], memory.spans[level]
     if not len(edges):
         return np.zeros(0, np.int32)
@@ -95,7 +94,7 @@ class BoundStrengths:
         targets, reached = _columns(strengths.reached)
         pairs = np.array(list(strengths.direct), np.int64).reshape(-1, 2)
         counts = np.array(list(strengths.direct.values()), np.float32)
-        # a start that led to many targets says little about each: a path's weight is its share of the start's seeks
+        # a start with many targets is weak evidence for each: a path is weighted by its share of the start's uses
         used = np.array([strengths.used[start] for start in pairs[:, 0].tolist()], np.float32)
         worth = np.log2(1 + counts) * np.minimum(counts / np.maximum(used, 1), 1)
         sources, goals = by_key(pairs[:, 0]), by_key(pairs[:, 1])
@@ -110,7 +109,7 @@ class BoundStrengths:
             kept = np.flatnonzero((sources >= 0) & (goal >= 0))
             kept = kept[np.argsort(sources[kept], kind="stable")]
             self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
-            # a unit in the target's own text leads to the target anyway: its direct paths get no weight
+            # a unit within the target's own text leads to the target anyway, so its direct path gets no weight
             beyond = ~_holds(table, sources[kept], goal[kept])
             self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
@@ -120,7 +119,7 @@ class BoundStrengths:
         return self._factor.nbytes + sum(array.nbytes for arrays in by_level for array in arrays.values())
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
-        """Per unit: its success rate relative to the rate of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
+        """Return each unit's success rate divided by the rate of all units, smoothed towards 1, clipped to [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)
         keys, used = _columns(strengths.used)
         useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
@@ -132,7 +131,7 @@ class BoundStrengths:
         return factor
 
     def factor(self, starts: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The factors on the weights of these starts."""
+        """Return the factors by which the weights of these starts are multiplied."""
         return self._factor[starts]
 
     def lend(
@@ -142,11 +141,11 @@ class BoundStrengths:
         shares: NDArray[np.float32],
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """Return the activation that feedback adds to each row: from direct paths, and from earlier uses of the row.
+        """Return the score that feedback adds to each row, from direct paths and from earlier uses of the row.
 
-        Both are multiplied by convergence. Otherwise a row that covers little of the query would take over the queries
-        of similar rows. Earlier uses are also multiplied by the share of this query's starts that led to the row
-        before, to the power `MemorySettings.alike`.
+        The part of direct paths is multiplied by convergence, and the part of earlier uses by its square. Otherwise a
+        row that covers little of the query would win the queries of similar rows. The part of earlier uses is also
+        multiplied by the share of this query's starts that led to the row before, to the power `MemorySettings.alike`.
         """
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)
@@ -163,7 +162,7 @@ class BoundStrengths:
 
 
 def _holds(table: Table, units: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """For each pair (unit, row): whether the unit leads to the row."""
+    """Return, for each pair of a unit and a row, whether the unit leads to the row."""
     count = len(table.units)
     entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending order
     wanted = units * count + rows
