@@ -22,10 +22,8 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """Return the candidates, best first, each person once.
-
-        In a child process, people who were not asked in the parent come first.
-        """
+        """Return the candidates, best first, each person once. In a child process, people who were not asked in the
+        parent come first."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)

@@ -69,10 +69,8 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """Return the demander's profile.
-
-        Empty if there is none, or if the mandate restricts it (docs/protocol.md §3.5).
-        """
+        """Return the demander's profile. Empty if there is none, or if the mandate restricts it (docs/protocol.md
+        §3.5)."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""

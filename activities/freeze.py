@@ -131,10 +131,8 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """Return the seat of a demander without a profile.
-
-    The fallback `proxy` becomes `lapse`: a proxy needs a profile.
-    """
+    """Return the seat of a demander without a profile. The fallback `proxy` becomes `lapse`: a proxy needs a
+    profile."""
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -1,7 +1,5 @@
-"""The steps of the workflows for maintenance duties (docs/operations.md §11), recitation and re-indexing.
-
-The implementations are passed in.
-"""
+"""The steps of the workflows for maintenance duties (docs/operations.md §11), recitation and re-indexing. The
+implementations are passed in."""
 
 from __future__ import annotations
 
@@ -38,10 +36,8 @@ RunDuty = Callable[[], Awaitable[DutyReport]]
 
 
 class Maintaining:
-    """Runs maintenance duties, and stores the result of each run for metrics and `tongyao doctor`.
-
-    `duties`: the function of each duty.
-    """
+    """Runs maintenance duties, and stores the result of each run for metrics and `tongyao doctor`. `duties`: the
+    function of each duty."""
 
     def __init__(self, duties: Mapping[Duty, RunDuty], log: DutyLog) -> None:
         self._duties = duties
@@ -49,10 +45,8 @@ class Maintaining:
 
     @activity.defn(name=MAINTAIN.name)
     async def maintain(self, what: DutyInput) -> DutyReport:
-        """Run a duty.
-
-        If it finds a fault that only an operator can repair, raises an `ApplicationError` without retry.
-        """
+        """Run a duty. If it finds a fault that only an operator can repair, raises an `ApplicationError` without
+        retry."""
         try:
             async with heartbeats():
                 report = await self._duties[what.duty]()

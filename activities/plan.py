@@ -1,7 +1,5 @@
-"""Makes the plan (docs/protocol.md §7).
-
-A model writes it, with at most one repair. If this fails, code assembles it.
-"""
+"""Makes the plan (docs/protocol.md §7). A model writes it, with at most one repair. If this fails, code assembles
+it."""
 
 from __future__ import annotations
 
@@ -96,10 +94,8 @@ class Planning:
         return draft, False
 
     async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
-        """Return the contributors' profiles by alias, if consents and mandates allow.
-
-        `readable`: the aliases allowed.
-        """
+        """Return the contributors' profiles by alias, if consents and mandates allow. `readable`: the aliases
+        allowed."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]

@@ -61,10 +61,8 @@ class _Room:
     origin: Mapping[str, tuple[ProjectionRow, Projection] | None]
 
     def owner(self, alias: str) -> str:
-        """Return the id of the person to whom the words of a turn belong.
-
-        Only a demander can have a turn without profile.
-        """
+        """Return the id of the person to whom the words of a turn belong. Only a demander can have a turn without
+        profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
@@ -149,10 +147,8 @@ class Projecting:
     async def _spoken(
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
     ) -> Projection:
-        """Return the words of the proxy, the person or their agent.
-
-        The proxy's list of names is appended to `listed`.
-        """
+        """Return the words of the proxy, the person or their agent. The proxy's list of names is appended to
+        `listed`."""
         record, fork = room.record, room.run.fork
         if (found_there := room.origin.get(turn.alias)) is not None:
             row, said = found_there

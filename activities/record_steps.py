@@ -77,10 +77,8 @@ class RecordSteps:
 
     @activity.defn(name=BRANCH.name)
     async def branch(self, what: BranchInput) -> BranchOutput:
-        """Insert the row of the child process for one residual, before the workflow starts the child.
-
-        The id of the child is derived from the residual (docs/protocol.md §3.6).
-        """
+        """Insert the row of the child process for one residual, before the workflow starts the child. The id of the
+        child is derived from the residual (docs/protocol.md §3.6)."""
         await write_outbox(self._repositories, what)
         least = self._deps.model_calls.minimum_budget()
         try:
@@ -99,10 +97,8 @@ class RecordSteps:
 
     @activity.defn(name=REMEMBER.name)
     async def remember(self, what: RememberInput) -> None:
-        """Strengthen, in the indexes of the participants' long profiles, the passages that their items quote.
-
-        The parts of the tension are the queries (docs/highway.md).
-        """
+        """Strengthen, in the indexes of the participants' long profiles, the passages that their items quote. The parts
+        of the tension are the queries (docs/highway.md)."""
         await write_outbox(self._repositories, what)
         memory, record = self._deps.memory, await self._repositories.record(what.process_id, own=what.aliases)
         if memory is None or record.tension is None:

@@ -66,10 +66,8 @@ class ReciteRequest:
 
 @dataclass
 class _Cached:
-    """A cached memory.
-
-    `bound`: the owner's strengths for the memory's units. `revision`: the revision of the strengths.
-    """
+    """A cached memory. `bound`: the owner's strengths for the memory's units. `revision`: the revision of the
+    strengths."""
 
     recited_at: datetime
     memory: Memory
@@ -124,10 +122,8 @@ class Highway:
     async def recite_level(
         self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
     ) -> Progress:
-        """Index and store one more level.
-
-        After the last level the memory can be queried. Arguments: as for `recite`.
-        """
+        """Index and store one more level. After the last level the memory can be queried. Arguments: as for
+        `recite`."""
         settings = replace(self._settings, passes=max(passes, self._settings.passes))
         encoder = self._encoder if directed else None
         fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)

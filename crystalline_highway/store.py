@@ -71,7 +71,7 @@ class Store:
             )
 
     async def finish(self, owner: str, version: int, memory: Memory, fingerprint: bytes) -> None:
-        """Store a finished memory in place of the previous one, delete the stages, and count its units in the dictionary.
+        """Replace the previous memory by a finished memory, delete the stages, and count the units in the dictionary.
 
         Does nothing if the memory was deleted in the meantime, or if another worker has already stored it.
         """

@@ -25,7 +25,7 @@ _MOST = 255  # term frequencies and hops are stored as bytes
 
 @dataclass
 class Table:
-    """The table of one level. A *row* is a distinct segment (a unit). A *place* is one occurrence of a row in the texts.
+    """The table of one level. A *row* is a distinct segment (a unit). A *place* is an occurrence of a row in the texts.
 
     `start` int64[U+1]: first entry of each unit. Each entry has `row`, a row to which the unit leads; `touches`, the
     number of times that the unit occurs in the row; and `hops`, the length of the shortest path. `units` int32[R]: the
@@ -98,9 +98,7 @@ def matches(symbols: Any, first: int, last: int, keys: Any, child: Any, unit: An
 @compiled
 def climb(found: Any, count: int, around: Any, hops: Any) -> None:
     """Write to `around` the smallest other match around each match, and to `hops` the hops to the outermost match.
-
-    `found`: the rows of `matches` (start, end, unit), of which the first `count` are used.
-    """
+    `found`: the rows of `matches` (start, end, unit), of which the first `count` are used."""
     order = np.argsort(found[:count, 0] - found[:count, 1])  # longest first
     for x in range(count):
         a = order[x]

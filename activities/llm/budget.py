@@ -58,10 +58,8 @@ class SpendingLimits:
         return self._payers[process_id]
 
     async def _used_today(self, person: str) -> UsedToday:
-        """Return the day's tokens and cost, at most `FRESH_SECONDS` old.
-
-        To sum them for each call would be too slow.
-        """
+        """Return the day's tokens and cost, at most `FRESH_SECONDS` old. To sum them for each call would be too
+        slow."""
         now = time.monotonic()
         at, used = self._seen.get(person, (float("-inf"), UsedToday()))
         if now - at > FRESH_SECONDS:

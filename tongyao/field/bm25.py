@@ -83,10 +83,8 @@ class CorpusStatistics:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of queries. `features`: all terms, sorted. `words` bool[queries, features]: the terms of each query.
-
-    A term that is repeated in a query counts once.
-    """
+    """The terms of queries. `features`: all terms, sorted. `words` bool[queries, features]: the terms of each query. A
+    term that is repeated in a query counts once."""
 
     features: npt.NDArray[np.int32]
     words: npt.NDArray[np.bool_]

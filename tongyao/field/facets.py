@@ -46,10 +46,8 @@ _PROSE: Final = re.compile(
     r"bio|about( ?me)?|summary|intro(duction)?|description|profile|notes?|简介|自述|介绍|自我介绍|关于我|个人简介|说明|独白",
     re.I,
 )
-"""Names of fields whose sentences are assigned to facets one by one.
-
-A field name that is in no list is treated as part of the text.
-"""
+"""Names of fields whose sentences are assigned to facets one by one. A field name that is in no list is treated as part
+of the text."""
 
 _FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.items()}
 
@@ -144,10 +142,8 @@ _SOFT = re.compile(r"[，,、：:\s]")
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the sentences of `text[start:end]`, without gaps.
-
-    A blank sentence is joined to the next one.
-    """
+    """Yield the spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next
+    one."""
     stop = len(text) if end is None else end
     begun = start
     for match in _SENTENCE.finditer(text, start, stop):
@@ -161,10 +157,8 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
 def windows(
     text: str, start: int = 0, end: int | None = None, *, chars: int = CHUNK_CHARS
 ) -> Iterator[tuple[int, int]]:
-    """Yield spans of whole sentences with at most `chars` characters.
-
-    A longer sentence is cut at a comma or a space.
-    """
+    """Yield spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a
+    space."""
     begun: int | None = None
     reached = start
     for first, last in sentences(text, start, end):

@@ -262,10 +262,8 @@ class Passage:
 
 
 class TensionLines:
-    """Lines of tensions as weighted hashed terms, without the words.
-
-    I is left out, because people do not respond to it.
-    """
+    """Lines of tensions as weighted hashed terms, without the words. I is left out, because people do not respond to
+    it."""
 
     def __init__(self, tensions: Mapping[str, Tension]) -> None:
         lines = [

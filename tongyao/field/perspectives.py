@@ -66,10 +66,8 @@ class TensionScores:
         )
 
     def complement(self, limit: int) -> list[Match]:
-        """Return people by the best score of a barrier against `offers` and the score of E against `needs`.
-
-        People who are close in both rank above the others.
-        """
+        """Return people by the best score of a barrier against `offers` and the score of E against `needs`. People who
+        are close in both rank above the others."""
         barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
         given = self._scores[OFFERS][barriers][:, self._people]
         best = np.array(barriers)[given.argmax(axis=0)]
@@ -84,10 +82,8 @@ class TensionScores:
         return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
     def interference(self, limit: int) -> list[Match]:
-        """Return people who are close on one facet and far on the others.
-
-        Their score is the highest score minus the mean of the scores of the other facets.
-        """
+        """Return people who are close on one facet and far on the others. Their score is the highest score minus the
+        mean of the scores of the other facets."""
         if not len(self._people):
             return []
         linking = [n for n, label in enumerate(self._labels) if label != "I"]

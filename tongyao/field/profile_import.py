@@ -312,10 +312,8 @@ def _without_scripts(text: str) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The pairs of a JSON object in which a name occurs twice.
-
-    A dictionary would silently lose one of the two values.
-    """
+    """The pairs of a JSON object in which a name occurs twice. A dictionary would silently lose one of the two
+    values."""
 
 
 def _plain(value: object) -> str:

@@ -31,10 +31,8 @@ In the example of the specification, a proxy reads 3,888 of 700,000 characters, 
 
 PIECE_CHARS: Final = 400
 CHINESE_PIECE_CHARS: Final = 120
-"""Length of a piece in characters of Chinese: three sentences, or 70 words of English.
-
-Most such pieces have one subject.
-"""
+"""Length of a piece in characters of Chinese: three sentences, or 70 words of English. Most such pieces have one
+subject."""
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
 

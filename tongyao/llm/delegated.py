@@ -84,10 +84,8 @@ class DelegatedAnswers:
         return schema_of(draft)
 
     def problem_with(self, step: str, text: str) -> str:
-        """The reason why `text` is not a valid answer of this step, without quotations from it.
-
-        Empty if it is valid.
-        """
+        """The reason why `text` is not a valid answer of this step, without quotations from it. Empty if it is
+        valid."""
         if len(text) > MOST_CHARS:
             return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are accepted"
         try:

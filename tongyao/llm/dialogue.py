@@ -153,10 +153,8 @@ class ModelEngine(ABC):
         return self._prices.largest_cost(model, sent, limit)
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`.
-
-        In the answer to a repair, malformed list elements are removed singly and counted.
-        """
+        """Ask the model of `step`. In the answer to a repair, malformed list elements are removed singly and
+        counted."""
         settings = self._steps[step.name]
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         repair = prompts.reask(step.name, request.language, folder=self._folder)

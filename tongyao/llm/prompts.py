@@ -80,10 +80,8 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """The prompt for suggesting intents from a profile.
-
-    The engine of `formulate` gets it in place of its own prompt.
-    """
+    """The prompt for suggesting intents from a profile. The engine of `formulate` gets it in place of its own
+    prompt."""
     return _file(language, "suggest", folder)
 
 

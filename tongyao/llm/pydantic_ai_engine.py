@@ -113,9 +113,7 @@ class PydanticAIEngine(ModelEngine):
 
     def _learn(self, name: str, error: failures.ModelHTTPError, limit: int) -> bool:
         """If the error is about the schema or the token limit, omit the schema or lower the limit in later requests.
-
-        Returns whether to repeat the request.
-        """
+        Returns whether to repeat the request."""
         words, sent = _words(error).lower(), min(limit, self._longest.get(name, limit))
         if error.status_code not in (400, 422):
             return False

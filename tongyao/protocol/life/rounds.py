@@ -163,10 +163,8 @@ def _spoke_in_origin(state: State) -> tuple[str, ...]:
 
 
 def _leave_as_in_origin(state: State, now: datetime, *, closed: bool) -> None:
-    """In a fork, let those participants leave who left the origin before or in this round.
-
-    `closed`: also those who left the origin after the gate of this round had closed.
-    """
+    """In a fork, let those participants leave who left the origin before or in this round. `closed`: also those who
+    left the origin after the gate of this round had closed."""
     for seat in state.start.fork.seats if state.start.fork is not None else ():
         over = seat.left_round < state.round or closed or seat.left_in_round
         if seat.left_round and seat.left_round <= state.round and over and seat.alias in state.present:

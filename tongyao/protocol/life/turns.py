@@ -110,10 +110,8 @@ def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
-    """Apply the fallback of the seat after the deadline of the turn has passed.
-
-    A proxy without consent does not speak.
-    """
+    """Apply the fallback of the seat after the deadline of the turn has passed. A proxy without consent does not
+    speak."""
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None
@@ -190,10 +188,8 @@ def _note_switch(state: State, alias: str, now: datetime) -> None:
 
 
 def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
-    """Return why an extension is refused.
-
-    Refusals to the demander do not reveal who is waited for (docs/protocol.md §3.3).
-    """
+    """Return why an extension is refused. Refusals to the demander do not reveal who is waited for (docs/protocol.md
+    §3.3)."""
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
         if turn is None or not turn.waits:

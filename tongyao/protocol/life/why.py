@@ -54,10 +54,8 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons.
-
-    Reasons that stop the whole process come first. Empty after the end if all events are written.
-    """
+    """Return all reasons. Reasons that stop the whole process come first. Empty after the end if all events are
+    written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )
@@ -112,10 +110,8 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """Yield the asks for which the process waits.
-
-    `resume` is left out, and so are residuals while answers are awaited.
-    """
+    """Yield the asks for which the process waits. `resume` is left out, and so are residuals while answers are
+    awaited."""
     for ask, deadline in open_asks(state):
         beside = (
             state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (AskName.RESIDUAL, AskName.HOLE)

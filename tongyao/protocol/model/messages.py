@@ -353,10 +353,8 @@ class ChildEnded(_Message):
 
 
 class CallAnswered(_Message):
-    """A waiting model call has an answer or must be asked again.
-
-    The transaction that stores this inserts the message.
-    """
+    """A waiting model call has an answer or must be asked again. The transaction that stores this inserts the
+    message."""
 
     kind: Literal["call_answered"] = "call_answered"
     call: str
@@ -446,16 +444,12 @@ MAX_SAID: Final = 10
 """Most texts of one person in one turn (our own choice). The limit bounds the size of the state."""
 
 MAX_TAKEN_BACK: Final = 3
-"""How often a person may take over from their proxy in one turn while the proxy's call runs (our own choice).
-
-Each such call is discarded but paid.
-"""
+"""How often a person may take over from their proxy in one turn while the proxy's call runs (our own choice). Each such
+call is discarded but paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
 """Roles that are exempt from `MAX_MESSAGES`. Their messages are limited in other ways."""
 
 MAX_MESSAGES: Final = 1_000
-"""Most messages of one lane to one process (our own choice).
-
-The Temporal server keeps at most 2,000 updates of a run.
-"""
+"""Most messages of one lane to one process (our own choice). The Temporal server keeps at most 2,000 updates of a
+run."""

@@ -29,10 +29,8 @@ Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
 
 
 class Grade(StrEnum):
-    """A: the material suffices for all four lenses.
-
-    B: it suffices for T and I, but not for B or E. C: not for T or I.
-    """
+    """A: the material suffices for all four lenses. B: it suffices for T and I, but not for B or E. C: not for T or
+    I."""
 
     A = "A"
     B = "B"
@@ -159,10 +157,8 @@ class Tension(Value):
         return self.audit.grade
 
     def targets(self) -> dict[str, str]:
-        """Return the text of every line with material, by name: `T`, `I`, `B1`…, `E`.
-
-        Items can refer to these names.
-        """
+        """Return the text of every line with material, by name: `T`, `I`, `B1`…, `E`. Items can refer to these
+        names."""
         named = {"T": self.transition, "I": self.initial_state}
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange

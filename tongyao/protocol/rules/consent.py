@@ -33,16 +33,12 @@ class Origin(StrEnum):
 
 
 GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
-"""Origins of profiles that were imported on the machine. In their own scene, the default consent is `ALLOW`.
-
-The owner of such a profile may not be reachable.
-"""
+"""Origins of profiles that were imported on the machine. In their own scene, the default consent is `ALLOW`. The owner
+of such a profile may not be reachable."""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""Origins of profiles that belong to no user of the installation.
-
-A person with such a profile and a default consent is not asked even if they are the only participant.
-"""
+"""Origins of profiles that belong to no user of the installation. A person with such a profile and a default consent is
+not asked even if they are the only participant."""
 
 
 class SceneConsent(Value):
@@ -55,10 +51,8 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile's owner in a scene.
-
-    `decided`: the owner's decision, if there is one. `at_home`: whether the scene is the profile's own scene.
-    """
+    """Return the consent of a profile's owner in a scene. `decided`: the owner's decision, if there is one. `at_home`:
+    whether the scene is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 

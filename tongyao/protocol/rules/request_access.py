@@ -141,10 +141,8 @@ def for_planner(
     revision: int = 1,
     marker: Marker | None = None,
 ) -> PlannerRequest:
-    """Return the record and the readable profiles, with marks. People in `without` get no role in the plan.
-
-    Their words remain in the request.
-    """
+    """Return the record and the readable profiles, with marks. People in `without` get no role in the plan. Their words
+    remain in the request."""
     names = marker or Marker()
     return PlannerRequest(
         language=record.language,
