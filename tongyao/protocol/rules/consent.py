@@ -37,8 +37,10 @@ GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FI
 of such a profile may not be reachable."""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""Origins of profiles that belong to no user of the installation. A person with such a profile and a default consent is
-not asked even if they are the only participant."""
+"""Origins of profiles whose owner is not asked as the only participant, unless the owner decided otherwise.
+
+A sample describes nobody, and a file was named by the person on the machine.
+"""
 
 
 class SceneConsent(Value):
