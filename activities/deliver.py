@@ -27,7 +27,7 @@ class Delivering:
     @activity.defn(name=DELIVER.name)
     @parks
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
-        """Write the deliveries of one plan revision. Deliveries that are already written are not requested again.
+        """Write the deliveries of one plan revision. Deliveries in the record are not requested again.
 
         The first call runs alone and writes the prompt cache. The others run concurrently and read the plan from it.
         With the delegated engine all calls are made at the same time, because the first call also only waits.
@@ -49,7 +49,7 @@ class Delivering:
     async def _one(
         self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str
     ) -> Delivery:
-        """Ask for one delivery. If no readable answer comes, return the participant's part as the plan states it."""
+        """Ask for one delivery. Without a readable answer, return the participant's part in the words of the plan."""
         request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
         question = run.question(request, owner=_owner(record, alias), alias=alias, revision=plan.revision)
         try:

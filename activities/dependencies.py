@@ -1,4 +1,4 @@
-"""Interfaces of the dependencies of the activities. `tongyao.runtime.wiring` chooses the implementations."""
+"""The interfaces that activities call. `tongyao.runtime.wiring` chooses the implementations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tongyao.records.repositories import Repositories
 
 
 class Retriever(Protocol):
-    """Retrieval of the pieces of a long profile that an endpoint reads (an extension point, see docs/extending.md)."""
+    """Finds the pieces of a long profile that a proxy reads. An extension point (docs/extending.md)."""
 
     @property
     def name(self) -> str:
@@ -29,8 +29,8 @@ class Retriever(Protocol):
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Return pieces of `text` in text order. Each piece equals `text[start:start + len(piece)]`.
 
-        The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus` has the statements
-        since the person's last turn, so every round searches the profile again.
+        The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus` contains statements
+        made since the person's last turn, so the result differs from round to round.
         """
         ...
 
@@ -46,7 +46,7 @@ class ProfileMemory(Protocol):
 
 
 class Field(Protocol):
-    """Search for people near a tension in a scene."""
+    """Finds people for a tension in a scene."""
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
@@ -59,9 +59,9 @@ class Field(Protocol):
 class Deps:
     """The dependencies of all activities.
 
-    `manifest`: the engines, models and prompts that are frozen for a process. `brief`: the retriever for plan requests,
-    which contain less of a profile than endpoint requests. If `brief` is None, `retriever` is used. `duties`: the
-    function of each maintenance duty.
+    `manifest`: the engines, models and prompts that a process records at its start. `brief`: the retriever for plan
+    requests, which contain less of a profile than proxies read; None: `retriever` is used. `duties`: the function of
+    each maintenance duty.
     """
 
     repositories: Repositories

@@ -22,7 +22,8 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """Return the candidates, best first, each person once. For a child, people new to the parent come first."""
+        """Return the candidates, best first, each person once. In a child process, people who were not asked in the
+        parent come first."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -48,7 +49,7 @@ class Discovering:
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
-        """Return candidates for the open points of the rounds. Each reason names the gap or barrier."""
+        """Return candidates for the open points of the rounds. Each reason has the id of the gap or barrier."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)

@@ -1,4 +1,4 @@
-"""Formulates a tension from the intent (docs/protocol.md §2). If it fails, the intent becomes T and the grade is C."""
+"""Formulates a tension from the intent (docs/protocol.md §2). If this fails, the intent becomes T, with grade C."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Formulating:
     @activity.defn(name=FORMULATE.name)
     @parks
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
-        """Formulate the intent, and store the tension under the text id that the process has for it."""
+        """Formulate the intent, and store the tension under the process's text id for the tension."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process, own=(DEMANDER,))
@@ -68,7 +68,8 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """Return the demander's profile. Empty without one, or if the mandate restricts it (docs/protocol.md §3.5)."""
+        """Return the demander's profile. Empty if there is none, or if the mandate restricts it (docs/protocol.md
+        §3.5)."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""
@@ -85,7 +86,7 @@ class Formulating:
 
 
 def _names(draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
-    """Return the names that the engine listed, and names that code finds in the lines. The demander confirms them."""
+    """Return the names that the model listed and the names that code finds in the lines. The demander confirms them."""
     lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
     listed = names_of([name.name for name in draft.names], lines, *texts)
     proposed = [name for name in proposed_names(lines) if all(name.name not in other.name for other in listed)]

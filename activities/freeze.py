@@ -86,7 +86,7 @@ class Freezing:
         )
 
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
-        """Return a choice by alias, or an empty dict if too few people remain. The demander is always kept.
+        """Return the choices by alias, or an empty dict if too few people remain. The demander is always kept.
 
         Seats that an earlier attempt stored are kept. If a seated person was erased since, the erasure removes the
         seat.
@@ -113,7 +113,7 @@ class Freezing:
         quorum = ProcessSettings.model_validate(row.settings).quorum
         if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
             return {}
-        if fork:  # the aliases of a fork are those of its origin
+        if fork:  # a fork uses the aliases of its origin
             return {
                 alias: choice
                 for alias, choice in zip(what.aliases, what.choices, strict=True)
@@ -131,7 +131,8 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """Return the seat of a demander without a profile. A proxy needs a profile, so fallback `proxy` becomes `lapse`."""
+    """Return the seat of a demander without a profile. The fallback `proxy` becomes `lapse`: a proxy needs a
+    profile."""
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -1,4 +1,4 @@
-"""Sends heartbeats of an activity while it waits."""
+"""Sends heartbeats while an activity waits."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ RunDuty = Callable[[], Awaitable[DutyReport]]
 
 
 class Maintaining:
-    """`duties`: the function of each duty. The result of a run is stored for metrics and the doctor."""
+    """Runs maintenance duties, and stores the result of each run for metrics and `tongyao doctor`. `duties`: the
+    function of each duty."""
 
     def __init__(self, duties: Mapping[Duty, RunDuty], log: DutyLog) -> None:
         self._duties = duties
@@ -43,7 +44,8 @@ class Maintaining:
 
     @activity.defn(name=MAINTAIN.name)
     async def maintain(self, what: DutyInput) -> DutyReport:
-        """Raises `ApplicationError`, which is not retried, for a finding that only an operator can repair."""
+        """Run a duty. If it finds a fault that only an operator can repair, raises an `ApplicationError` without
+        retry."""
         try:
             async with heartbeats():
                 report = await self._duties[what.duty]()
@@ -59,7 +61,8 @@ class Maintaining:
 
 
 class RecitedLevel(Protocol):
-    """Progress of a profile's index: the level just indexed (None: none was missing), and whether all are done."""
+    """Progress of a profile's index. `level`: the level just indexed; None if no level was missing. `done`: whether all
+    levels are indexed."""
 
     @property
     def level(self) -> object: ...
@@ -69,11 +72,11 @@ class RecitedLevel(Protocol):
 
 
 ReciteLevel = Callable[[str, int, list[str], int], Awaitable[RecitedLevel]]
-"""`Highway.recite_level`: takes owner, version, texts and passes, and returns the level."""
+"""The type of `Highway.recite_level`: takes owner, version, texts and passes, and returns the level."""
 
 
 class Reciting:
-    """`text`: returns the text of a profile version. `recite_level`: `Highway.recite_level`."""
+    """Indexes long profiles. `text`: returns the text of a profile version. `recite_level`: `Highway.recite_level`."""
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class Reciting:
 
     @activity.defn(name=RECITE_LEVEL)
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
-        """Index and store the first missing level."""
+        """Index and store the first missing level of a profile's index."""
         text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
         async with heartbeats():
             recited = await self._recite_level(what.profile_id, what.version, [text], what.passes)
@@ -96,14 +99,14 @@ T = TypeVar("T")
 
 
 class Indexing(Protocol):
-    """Creates and fills indexes, which are identified by number."""
+    """Creates and fills the search indexes of scenes. A number identifies an index."""
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
-        """Return the index to fill: one that was begun earlier, or else a new one."""
+        """Return the index to fill: an index begun earlier, or else a new index."""
         ...
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
-        """Index up to `most` people who are missing."""
+        """Add up to `most` missing people to the index."""
         ...
 
     async def switch(self, index: int) -> ReindexProgress:
@@ -129,7 +132,7 @@ class Reindexing:
 
 
 async def _done(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` while sending heartbeats. Errors that only an operator can remove are not retried."""
+    """Await `work` while sending heartbeats. Errors that need an operator become errors without retry."""
     try:
         async with heartbeats():
             return await work

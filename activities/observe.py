@@ -70,7 +70,8 @@ class Observing:
     async def _write(
         self, what: ObserveInput, process: ProcessRow, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
-        """Write the observation to the record. Returns the stored one, which may come from an earlier attempt."""
+        """Write the observation to the record. Returns the stored observation, which an earlier attempt may have
+        written."""
         repositories = self._deps.repositories
         stored = text_id("observation", what.process_id, process.epoch, what.round)
         new = NewText(stored, f"process:{what.process_id}", "observation", observation.model_dump_json())

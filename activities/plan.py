@@ -29,8 +29,8 @@ from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.process_rows import ProcessRow
 
 PROFILE_CHARS = 3_000
-"""Largest number of characters of each profile in a plan's request. Profiles help to understand the record and are not
-sources of a plan (docs/protocol.md §4.6, docs/models.md §6)."""
+"""Most characters of each profile in the planner's request. A profile helps to understand the record, and is no source
+of the plan (docs/protocol.md §4.6, docs/models.md §6)."""
 
 
 class Planning:
@@ -40,7 +40,7 @@ class Planning:
     @activity.defn(name=PLAN.name)
     @parks
     async def plan(self, what: PlanInput) -> PlanOutput:
-        """Make one revision of the plan. Without an answer, code assembles it from the record, so it is never empty."""
+        """Make one revision of the plan. If no model answers, code assembles the plan from the record."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, PLAN.step, what) as run:
             row = run.process
@@ -75,9 +75,10 @@ class Planning:
         )
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
-        """Return a draft of the plan, and whether it is the minimal plan from the record.
+        """Return a draft of the plan, and whether the draft is the minimal plan, which code makes from the record.
 
-        Tried in order (docs/protocol.md §7.6): the answer or its repair; a JSON block in its text; the minimal plan.
+        The first that exists is used (docs/protocol.md §7.6): the answer or its repair; a JSON block in the text of the
+        answer; the minimal plan.
         """
         try:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
@@ -92,7 +93,8 @@ class Planning:
         return draft, False
 
     async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
-        """Return the contributors' profiles by alias, as far as consents and mandates allow. `readable`: aliases."""
+        """Return the contributors' profiles by alias, if consents and mandates allow. `readable`: the aliases
+        allowed."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
@@ -114,7 +116,7 @@ class Planning:
         return materials
 
     async def _write(self, what: PlanInput, process: ProcessRow, plan: Plan) -> Plan:
-        """Write the plan to the record. Returns the stored plan, which may come from an earlier attempt."""
+        """Write the plan to the record. Returns the stored plan, which an earlier attempt may have written."""
         repositories = self._deps.repositories
         owner = f"process:{what.process_id}"
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})

@@ -46,9 +46,10 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """The input of all turns of one step, read once. Erased profiles have no text.
+    """The common input of all turns of one step, read once. Erased profiles have no text.
 
-    `readable`: ids of profiles for which a proxy may speak here. `origin`: for a fork, the result of `turns_of_origin`.
+    `readable`: ids of profiles from which a proxy may speak in this process. `origin`: for a fork, the result of
+    `turns_of_origin`.
     """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
@@ -60,14 +61,15 @@ class _Room:
     origin: Mapping[str, tuple[ProjectionRow, Projection] | None]
 
     def owner(self, alias: str) -> str:
-        """Return the owner of the words of a turn: the demander, if they take part without a profile."""
+        """Return the id of the person to whom the words of a turn belong. Only a demander can have a turn without
+        profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
 
 @dataclass(frozen=True)
 class _EndedTurn:
-    """A turn that has ended, with the data of its row. `reason`: of a failure. `names`: persons in its items."""
+    """A turn that has ended, with the data of its row. `reason`: why the turn failed. `names`: persons in its items."""
 
     turn: TurnInput
     projection: Projection
@@ -84,11 +86,10 @@ class Projecting:
     @activity.defn(name=PROJECT.name)
     @parks
     async def project(self, what: ProjectInput) -> ProjectOutput:
-        """Run turns concurrently, write them to the record, return their outcomes. One failure does not cancel the
-        others.
+        """Run turns concurrently, write them to the record, and return their outcomes. No failure cancels others.
 
-        A permanent failure of a turn is an outcome. A temporary failure fails the activity. The next attempt finds the
-        settled answers of the other turns in the ledger.
+        If a turn fails permanently, its outcome is `failed`. If a turn fails temporarily, the activity fails, and its
+        next attempt finds the stored answers of the other turns in the ledger.
         """
         calls = self._deps.model_calls
         async with model_step(self._deps.repositories, calls, PROJECT.step, what) as run:
@@ -122,8 +123,8 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _EndedTurn:
-        """Run one turn without writing it. Raises retryable errors, `OperatorNeeded`, `DayBudgetUsed` and
-        `AnswerPending`."""
+        """Run one turn, without writing it to the record. Raises errors that can be retried, `OperatorNeeded`,
+        `DayBudgetUsed` and `AnswerPending`."""
         guards: Counter[str] = Counter()
         reason, listed = "", list[str]()
         began = time.monotonic()
@@ -146,7 +147,8 @@ class Projecting:
     async def _spoken(
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
     ) -> Projection:
-        """Return the words of the proxy, the person or their agent. `listed` receives the proxy's list of names."""
+        """Return the words of the proxy, the person or their agent. The proxy's list of names is appended to
+        `listed`."""
         record, fork = room.record, room.run.fork
         if (found_there := room.origin.get(turn.alias)) is not None:
             row, said = found_there
@@ -177,7 +179,7 @@ class Projecting:
         return silent.model_copy(update={"items": items, "struck": guards["struck"]})
 
     async def _submitted(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
-        """Return the words of a person as items, and the items of an agent that pass the checks. No model is asked."""
+        """Return a person's words, split into items, or the valid items of an agent. No model is asked."""
         texts = [await self._deps.repositories.texts.get(id) for id in turn.submissions]
         agent = turn.author == EndpointKind.AGENT
         read = [(text, read_submission(text) if agent else None) for text in texts]
@@ -202,7 +204,7 @@ class Projecting:
         """Return the source text of a proxy, and the part of it that the request contains. None if the profile was
         erased.
 
-        The text of the demander's proxy is the intent followed by the profile.
+        None if the profile was erased. For the demander, the text is the intent followed by the profile.
         """
         record = room.record
         profile = record.participant(alias).profile
@@ -223,9 +225,9 @@ class Projecting:
         return text, Material(pieces=tuple(pieces), total_chars=len(text))
 
     async def _write(self, what: ProjectInput, room: _Room, turns: Sequence[_EndedTurn]) -> tuple[TurnOutput, ...]:
-        """Write all turns at once. If an earlier attempt wrote a turn, the turn of that attempt counts.
+        """Write all turns together. A turn that an earlier attempt wrote is kept.
 
-        A participant who was erased during their turn has the outcome `left`.
+        The turn of a participant who was erased in the meantime has the outcome `left`.
         """
         if not turns:
             return ()

@@ -1,4 +1,4 @@
-"""Steps of a process that only read and write the records. They ask no model and search no field."""
+"""Steps of a process that only read and write the records. They make no model calls and no searches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RecordSteps:
 
     @activity.defn(name=RECORD.name)
     async def record(self, what: RecordInput) -> None:
-        """Write the outbox. Used when no other step follows soon."""
+        """Write the outbox. The workflow wants this step if no other step follows soon."""
         await write_outbox(self._repositories, what)
 
     @activity.defn(name=CHECK_DEADLINE.name)
@@ -47,7 +47,7 @@ class RecordSteps:
         """Return whether these lanes have stored messages without a verdict, and for how many seconds since `since` no
         gateway ran (docs/protocol.md §3.3).
 
-        Messages that were set aside do not count.
+        Messages that were set aside are ignored.
         """
         await write_outbox(self._repositories, what)
         return CheckDeadlineOutput(
@@ -57,7 +57,7 @@ class RecordSteps:
 
     @activity.defn(name=CONSENT.name)
     async def consent(self, what: ConsentInput) -> ConsentOutput:
-        """Look up the consents of the chosen people for this scene, and their quotas (docs/protocol.md §3.11)."""
+        """Look up the consents of the chosen people in this scene, and the quotas (docs/protocol.md §3.11)."""
         repositories, quotas = self._repositories, self._deps.consent_quotas
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -77,8 +77,8 @@ class RecordSteps:
 
     @activity.defn(name=BRANCH.name)
     async def branch(self, what: BranchInput) -> BranchOutput:
-        """Insert the row of the child process for one residual. The child's id is derived from the residual. The
-        workflow starts the child (docs/protocol.md §3.6)."""
+        """Insert the row of the child process for one residual, before the workflow starts the child. The id of the
+        child is derived from the residual (docs/protocol.md §3.6)."""
         await write_outbox(self._repositories, what)
         least = self._deps.model_calls.minimum_budget()
         try:
@@ -91,14 +91,14 @@ class RecordSteps:
 
     @activity.defn(name=CANCEL_CHILDREN.name)
     async def cancel_children(self, what: CancelChildrenInput) -> None:
-        """Send `cancel` to every child that has not ended, also to children that were never started."""
+        """Send `cancel` to every child process that has not ended, including children that were never started."""
         await write_outbox(self._repositories, what)
         await cancel_children(self._repositories.pool, what.process_id)
 
     @activity.defn(name=REMEMBER.name)
     async def remember(self, what: RememberInput) -> None:
-        """Strengthen the passages that these participants quoted in the index of their long profiles. The parts of the
-        tension are the queries (docs/highway.md)."""
+        """Strengthen, in the indexes of the participants' long profiles, the passages that their items quote. The parts
+        of the tension are the queries (docs/highway.md)."""
         await write_outbox(self._repositories, what)
         memory, record = self._deps.memory, await self._repositories.record(what.process_id, own=what.aliases)
         if memory is None or record.tension is None:
@@ -112,7 +112,7 @@ class RecordSteps:
 
 
 def _quoted(record: Record, alias: str, text: str) -> list[tuple[int, int]]:
-    """Return the sorted spans in `text` of the passages that items of `alias` quote."""
+    """Return the spans, sorted, of the passages of `text` that items of `alias` quote."""
     said = (turn for turn in record.projections if turn.alias == alias)
     quotes = {quote for turn in said for item in turn.items for quote in item.quotes}
     return sorted({span for quote in quotes for span in find_pieces(text, quote)})

@@ -1,7 +1,8 @@
-"""The Crystalline Highway (README.md): `highway.py` is the public interface over PostgreSQL, and `deletion.py` deletes.
+"""The Crystalline Highway (README.md). `highway.py` is the public interface with storage in PostgreSQL. `deletion.py`
+deletes stored data.
 
-`recite/staging.py` indexes, `seek/seeking.py` and `seek/output.py` search, all in memory and without a database. This
-module imports none of them, because `deletion.py` must work without numba.
+`recite/staging.py` indexes, and `seek/seeking.py` and `seek/output.py` search. These three work in memory, without a
+database. This module imports none of them, because `deletion.py` must work without numba.
 """
 
 from pathlib import Path

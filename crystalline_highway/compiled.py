@@ -12,5 +12,6 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` at its first call. This takes a few seconds, and later calls load it from the cache."""
+    """Compile `function` at its first call, which takes a few seconds. Later processes load it from the cache on
+    disk."""
     return cast(Callable[P, R], njit(cache=True, nogil=True)(function))

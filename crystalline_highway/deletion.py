@@ -1,7 +1,7 @@
 """Deletes the data that the Highway stores of an owner.
 
-This is a separate module because it must work without the extra `highway`: another installation may have stored
-memories in the same database. It imports neither numba nor the code that builds and queries memories.
+This module must work without the extra `highway`, because another installation may have stored memories in the same
+database. It imports neither numba nor the code that builds and queries memories.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def _delete(cursor: AsyncCursor[TupleRow], owner: str, version: int) -> No
 async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes) -> None:
     """Subtract the base units of a stored memory (`Memory.dump`) from the dictionary frequencies.
 
-    A memory in another format cannot be read, so its share remains counted.
+    A memory in another format cannot be read, so its base units stay counted.
     """
     counts = await asyncio.to_thread(_base_units, arrays)
     if counts is None:

@@ -35,7 +35,7 @@ from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_o
 
 
 class NotRecited(LookupError):
-    """This version of the owner's memory is not finished: call `recite` first."""
+    """This version of the owner's memory does not exist or is not finished. Call `recite` first."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Highway:
         encoder: TextEncoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
-        """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: size of the cache
-        of memories with their strengths. The least recently used memories are evicted first.
+        """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: limit of the cache
+        of memories and their strengths, which evicts the least recently used memory first.
         """
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
@@ -150,10 +150,11 @@ class Highway:
     ) -> tuple[SeekResult, Session]:
         """Query the memory with (label, text) pairs.
 
-        Returns the result and the session that `explain` needs. The result's `fitted` has at most `budget` characters.
+        Returns the result, and the session that `explain` needs. `fitted` of the result has at most `budget`
+        characters.
 
         Raises:
-            NotRecited: there is no such memory yet.
+            NotRecited: there is no finished memory of this version.
             ValueError: `texts` are not the recited texts, or `budget` is negative.
         """
         cached = await self._cached(owner, version)
@@ -166,7 +167,7 @@ class Highway:
         return await asyncio.to_thread(work)
 
     def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
-        """The recitation that a result requires, or None.
+        """Return the recitation that is needed after a result, or None.
 
         If the query found too little, one more pass is needed, unless the memory has settled or has
         `MemorySettings.most_passes` passes. If another encoder made the vectors, the same number of passes is repeated.
@@ -183,7 +184,7 @@ class Highway:
     async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[UsedSpans]) -> bool:
         """Add relevance feedback, once per `occasion`. Returns False if this occasion was counted before.
 
-        Stores only counts on units of the memory, and no text. Raises NotRecited if there is no such memory.
+        Stores only counts by units of the memory, and no text. Raises NotRecited if there is no such memory.
         """
         memory = (await self._cached(owner, version)).memory
         left = Strengths()
@@ -195,12 +196,11 @@ class Highway:
     async def forget(
         self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()
     ) -> None:
-        """Delete all data of an owner, one `version`, or one `source` of a version. For a source, `texts` are all
-        source texts.
+        """Delete all data of an owner, one `version`, or one `source` of a version.
 
-        When a source is deleted, the other sources are recited again. So no unit, path or count remains that only the
-        deleted source supported. The strengths of such units are deleted. Raises NotRecited, or IndexError if the
-        source does not exist.
+        `texts`: all source texts of the version, if a source is deleted. The other sources are then recited again, so
+        that no unit, path or count remains that only the deleted source supported. The strengths of such units are
+        deleted. Raises NotRecited, or IndexError if the source does not exist.
         """
         if version is None or source is None:
             for key in [k for k in self._cache if k[0] == owner and version in (None, k[1])]:
@@ -219,7 +219,7 @@ class Highway:
         self._cache.pop((owner, version), None)
 
     async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The frequencies of a memory's base units: in the memory, and over all owners."""
+        """Return the frequencies of a memory's base units in the memory, and over all owners."""
         memory = (await self._cached(owner, version)).memory
         return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
 
@@ -227,7 +227,7 @@ class Highway:
         key = (owner, version)
         recited_at = await self._store.recited_at(owner, version)
         cached = self._cache.get(key)
-        # another worker has recited the memory again or deleted it
+        # another worker may have recited the memory again or deleted it
         if cached is None or cached.recited_at != recited_at:
             self._cache.pop(key, None)
             try:
@@ -261,7 +261,7 @@ class Highway:
 
 
 def _fingerprint(texts: Sequence[str], settings: MemorySettings, encoder: TextEncoder | None) -> bytes:
-    """A digest of the texts and of the settings that the index depends on, except the number of passes."""
+    """Return a digest of the texts and of the settings on which the index depends, except the number of passes."""
     digest = hashlib.blake2b(repr((_FORMAT, settings.scaffolding, label(encoder))).encode(), digest_size=16)
     for text in texts:
         digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())

@@ -1,4 +1,4 @@
-"""The index (memory) of a set of source texts. It consists of arrays, which are built once and then queried."""
+"""The index (memory) of a set of source texts. It consists of arrays, which never change after they are built."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Memory:
 
     @property
     def base(self) -> int:
-        """The number of base units, which precede all other units."""
+        """The number of base units. Their ids precede the ids of all other units."""
         return len(self.order)
 
     def unit_of(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Base units by surface key. -1 if this memory has no such unit."""
+        """Return the ids of base units by their surface keys; -1 for a unit that this memory does not have."""
         if not len(self.order):
             return np.full(len(keys), -1, np.int32)
         known = self.units.keys[self.order]
@@ -89,7 +89,7 @@ class Memory:
         return np.argsort(self.units.keys)
 
     def text_of(self, level: Level) -> NDArray[np.int32]:
-        """The index of the source text of every place of a level."""
+        """Return, for every place of a level, the index of its source text."""
         return self._texts[level]
 
     @cached_property
@@ -108,14 +108,14 @@ class Memory:
         return sum(array.nbytes for array in _flat(self).values())
 
     def dump(self) -> bytes:
-        """The arrays as one NPZ file. It is not compressed, because random keys do not compress."""
+        """Return the arrays as an NPZ file. The file is not compressed, because random keys cannot be compressed."""
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **_flat(self))
         return buffer.getvalue()
 
     @classmethod
     def load(cls, data: bytes) -> Memory:
-        """The inverse of `dump`. Raises ValueError if the data is not a dumped memory."""
+        """Return the memory in `data`, the result of `dump`. Raises ValueError for any other data."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             flat = {name: arrays[name] for name in arrays.files}
         try:
@@ -183,10 +183,9 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
 
 
 def starts_of(memory: Memory, query: str) -> tuple[NDArray[np.int32], float]:
-    """The query terms: all units of the memory that occur in `query`, of any length.
+    """Return the query terms: int32[Q], the ids of all units of the memory that occur in `query`, of any length.
 
-    Returns int32[Q] unit ids, and the share of the query's base units that the memory does not know (1.0 for a query
-    without base units).
+    Also returns the share of the query's base units that are not in the memory (1.0 for a query without base units).
     """
     layout = lay_out([query])
     if not len(layout.symbols):
@@ -207,7 +206,7 @@ def assemble(
     passes: int,
     scaffolding: bool = True,
 ) -> Memory:
-    """Collapse the recited levels into tables for queries. Without `scaffolding`, units that occur once are pruned."""
+    """Make the memory from the recited levels. Without `scaffolding`, units that occur once are pruned."""
     trie = recited[Level.PHRASE].trie
     if not scaffolding:
         trie = pruned(trie, units, len(layout.keys), recited[Level.PHRASE].segments)
@@ -245,7 +244,7 @@ def assemble(
 
 
 def _rarity(table: Table) -> NDArray[np.float32]:
-    """The rarity of each unit among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
+    """Return the rarity of each unit at a level: the idf of BM25 (Robertson and Zaragoza 2009, 3.1).
 
     Places are counted instead of rows, so a unit in a line that is repeated a hundred times is frequent.
     """
@@ -257,7 +256,7 @@ def _rarity(table: Table) -> NDArray[np.float32]:
 
 
 def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The spans without white space at their ends."""
+    """Return the spans without white space at their ends."""
     spans = spans.copy()
     for k, (start, end) in enumerate(spans.tolist()):
         piece = text[start:end]
@@ -266,18 +265,18 @@ def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
-    """Lexical cohesion of neighbouring segments, 0 to 1.
+    """Return the lexical cohesion of neighbouring segments, 0 to 1.
 
-    It is 0 if a segment shares no more rare units with the next segment than with a distant one (a shuffled
-    collection). It is 1 if it shares three times as much with the next segment as with a distant one (running
-    text).
+    Two shares of common rare units are compared: of a segment with the next segment, and with distant segments. The
+    cohesion is 0 if the first share is at most 1.25 times the second (as in a shuffled collection), and 1 if it is at
+    least 3 times the second (as in running text).
     """
     count = len(table.places)
     if count < 8:
         return 1.0
     start, units = table.by_row()
     near = _shared(start, units, table.places, rarity, 1)
-    # three distances, so that a text with a refrain is not compared with its own repetition
+    # three distances, because at a single distance a text with a refrain may be compared with its own repetition
     steps = (count // 2, count // 3, 2 * count // 5)
     far = sum(_shared(start, units, table.places, rarity, step) for step in steps) / len(steps)
     return float(np.clip((near / max(far, 1e-9) - 1.25) / 1.75, 0.0, 1.0))
@@ -287,7 +286,7 @@ def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
 def _shared(start: Any, units: Any, places: Any, rarity: Any, step: int) -> float:
     """The mean share of rare units that segments have in common with the segments `step` places later.
 
-    Pairs with the same text are not counted.
+    Pairs of segments with the same text are ignored.
     """
     total, counted = 0.0, 0
     for p in range(places.size):

@@ -1,7 +1,5 @@
-"""The Highway's tables in PostgreSQL: memories, finished levels of unfinished memories, strengths, dictionary
-frequencies.
-
-They contain no texts. `deletion.py` deletes from them.
+"""Reads and writes the Highway's tables in PostgreSQL: memories, finished levels of unfinished memories, strengths,
+dictionary frequencies. The tables contain no texts. `deletion.py` deletes from them.
 """
 
 from __future__ import annotations
@@ -34,9 +32,9 @@ class Store:
         self._pool = pool
 
     async def begin(self, owner: str, version: int, fingerprint: bytes, passes: int) -> bool:
-        """Note the start of a recitation. Returns False if the same memory is finished with at least as many passes.
+        """Record the start of a recitation. Returns False if the same memory is finished with at least as many passes.
 
-        Another finished memory stays until this one is finished.
+        A finished memory of other texts is kept until the new memory is finished.
         """
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
@@ -54,7 +52,7 @@ class Store:
             return True
 
     async def stages(self, owner: str, version: int, making: bytes) -> dict[Level, bytes]:
-        """The finished levels of an unfinished memory. `making` identifies the recitation."""
+        """Return the finished levels of an unfinished memory. `making`: identifies the recitation."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -72,10 +70,9 @@ class Store:
             )
 
     async def finish(self, owner: str, version: int, memory: Memory, fingerprint: bytes) -> None:
-        """Store a finished memory in place of the previous one, delete its stages, and add its base units to the
-        dictionary.
+        """Replace the previous memory by a finished memory, delete the stages, and count the units in the dictionary.
 
-        Stores nothing if the memory was deleted in the meantime, or if another worker has stored it already.
+        Does nothing if the memory was deleted in the meantime, or if another worker has already stored it.
         """
         packed = await asyncio.to_thread(_packed, memory)
         async with self._pool.connection() as connection, connection.transaction():
@@ -104,7 +101,7 @@ class Store:
             await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
 
     async def recited_at(self, owner: str, version: int) -> datetime | None:
-        """The time at which the memory was finished, by any worker. None if it is not finished."""
+        """Return the time at which any worker finished the memory; None if the memory is not finished."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -125,7 +122,7 @@ class Store:
         return None if row is None else await asyncio.to_thread(Memory.load, bytes(row[0]))
 
     async def revision(self, owner: str) -> int:
-        """The number of write-backs of this owner."""
+        """Return the number of write-backs of this owner."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute("SELECT count(*) FROM highway_written WHERE owner = %s", (owner,))
@@ -133,7 +130,7 @@ class Store:
         return int(row[0]) if row else 0
 
     async def strengths(self, owner: str) -> Strengths:
-        """All strengths of an owner's units."""
+        """Return the strengths of all units of an owner."""
         left = Strengths()
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
@@ -188,7 +185,7 @@ class Store:
             return True
 
     async def dictionary(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The dictionary frequencies of base units over all owners. 0 for unknown units."""
+        """Return the frequencies of base units over all owners; 0 for unknown units."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -198,7 +195,7 @@ class Store:
         return np.array([found.get(key, 0) for key in keys.tolist()], np.int64)
 
     async def drop_units(self, owner: str, keys: NDArray[np.int64]) -> None:
-        """Delete the strengths of units, and the direct paths from and to them."""
+        """Delete the strengths of these units, and the direct paths from and to them."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             gone = keys.tolist()
@@ -212,9 +209,9 @@ class Store:
 
 @dataclass(frozen=True)
 class _Packed:
-    """A memory in stored form: the `columns` arrays, bytes, units and paths, and the frequency of each base unit.
+    """A memory in stored form. `columns`: arrays, size in bytes, number of units, number of paths.
 
-    The base units are in the order of their keys, so that two transactions that count them cannot deadlock.
+    `units`, `occurs`: keys and frequencies of the base units, sorted by key so that two transactions cannot deadlock.
     """
 
     columns: tuple[bytes, int, int, int]

@@ -1,4 +1,4 @@
-"""Relevance feedback (write-back): counts on the owner's own units, without the text of any query.
+"""Relevance feedback (write-back): counts by units of the owner's memory, without the text of any query.
 
 The spans used on an occasion are counted. There are three counts, all keyed by surface keys of units of the owner's
 memory: how often a start was used and useful, how often a target was reached, and which starts led to which target
@@ -24,7 +24,7 @@ _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 
 @dataclass
 class Strengths:
-    """Counts by surface key: `used` and `useful` of starts, `reached` of targets, `direct` of pairs (start, target)."""
+    """Counts by surface key. `used`, `useful`: of starts. `reached`: of targets. `direct`: of pairs (start, target)."""
 
     used: Counter[int] = field(default_factory=Counter)
     useful: Counter[int] = field(default_factory=Counter)
@@ -32,7 +32,7 @@ class Strengths:
     direct: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, other: Strengths) -> None:
-        """Add the counts of another query."""
+        """Add the counts of `other`."""
         self.used.update(other.used)
         self.useful.update(other.useful)
         self.reached.update(other.reached)
@@ -40,7 +40,7 @@ class Strengths:
 
 
 def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, int]]) -> Strengths:
-    """The counts of `queries` that led to the use of `spans`, each (start, end) in characters of the joined text."""
+    """Return the counts for `queries` that led to the use of `spans`: (start, end) in characters of the joined text."""
     left = Strengths()
     targets = {level: _covered(memory, level, spans) for level in _TARGETS}
     inner = [_units_in(memory, Level.LONG, row) for row in targets[Level.LONG]]
@@ -54,7 +54,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
         left.useful.update(keys[starts[np.isin(starts, useful)]].tolist())
         reached: set[int] = set()
         for level in _TARGETS:
-            # targets are only the narrowest segments that contain a whole span, and the segments around them
+            # targets are the narrowest segments that contain a whole span, and the segments around these
             if len(targets[level]) <= len(spans):
                 reached.update(keys[memory.tables[level].units[targets[level]]].tolist())
         left.reached.update(reached)
@@ -63,7 +63,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
 
 
 def _covered(memory: Memory, level: Level, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-    """The rows of the segments that overlap the spans."""
+    """Return the rows of the segments that overlap the spans."""
     table, edges = memory.tables[level], memory.spans[level]
     if not len(edges):
         return np.zeros(0, np.int32)
@@ -109,7 +109,7 @@ class BoundStrengths:
             kept = np.flatnonzero((sources >= 0) & (goal >= 0))
             kept = kept[np.argsort(sources[kept], kind="stable")]
             self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
-            # a unit in the target's own text leads to the target anyway: its direct paths get no weight
+            # a unit within the target's own text leads to the target anyway, so its direct path gets no weight
             beyond = ~_holds(table, sources[kept], goal[kept])
             self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
@@ -131,7 +131,7 @@ class BoundStrengths:
         return factor
 
     def factor(self, starts: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The factors on the weights of these starts."""
+        """Return the factors by which the weights of these starts are multiplied."""
         return self._factor[starts]
 
     def lend(
@@ -141,7 +141,7 @@ class BoundStrengths:
         shares: NDArray[np.float32],
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """Return the activation that feedback adds to each row: from direct paths, and from earlier uses of the row.
+        """Return the score that feedback adds to each row, from direct paths and from earlier uses of the row.
 
         Both are multiplied by convergence. Otherwise a row that covers little of the query would also be returned for
         queries meant for similar rows. Earlier uses are also multiplied by the share of this query's starts that led to
@@ -162,7 +162,7 @@ class BoundStrengths:
 
 
 def _holds(table: Table, units: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """For each pair (unit, row): whether the unit leads to the row."""
+    """Return, for each pair of a unit and a row, whether the unit leads to the row."""
     count = len(table.units)
     entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending order
     wanted = units * count + rows

@@ -1,9 +1,9 @@
-"""The collapsed table of each level: the segments to which each unit leads, and the number of index hops.
+"""The collapsed table of each level: the segments to which each unit leads, and the number of hops on the index path.
 
-A phrase has the index paths of all its sub-units, not only of the longest matches. The path of a sub-unit leads to the
-smallest unit around it, and so on up to the phrase, then to the short sentence, the long sentence, the paragraph and
-the text. Walking the paths hop by hop would find the same segments in every seek. So they are walked once and collapsed
-into one sparse table per level.
+A phrase has the index paths of all its sub-units, and not only of the longest matches. The path of a sub-unit leads to
+the smallest unit around it, and so on up to the phrase, then to the short sentence, the long sentence, the paragraph
+and the text. Every query would walk the same paths. So the paths are walked once, when the memory is built, and
+collapsed into one sparse table per level.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST = 255  # term frequencies and hops are stored as bytes
 
 @dataclass
 class Table:
-    """The table of one level. A *row* is one distinct segment (a unit). A *place* is one occurrence of it in the texts.
+    """The table of one level. A *row* is a distinct segment (a unit). A *place* is an occurrence of a row in the texts.
 
     `start` int64[U+1]: first entry of each unit. Per entry: `row`, a row to which the unit leads; `touches`, its number
     of occurrences there; `hops`, the hops of the shortest path. `units` int32[R]: the unit of a row. `length` int32[R]:
@@ -44,11 +44,11 @@ class Table:
 
     @cached_property
     def mean_length(self) -> float:
-        """Mean length of the segments, in base units. A segment counts once per occurrence in the texts."""
+        """Return the mean length of all places, in base units."""
         return max(float(self.length[self.places].mean()), 1.0) if len(self.places) else 1.0
 
     def by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The inverse table: `start` int64[R+1], and the units of every row, in order."""
+        """Return the inverse table: `start` int64[R+1], and the sorted units of every row."""
         return self._by_row
 
     @cached_property
@@ -59,7 +59,7 @@ class Table:
         return start, units[np.argsort(self.row, kind="stable")]
 
     def where(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places of every row: `start` int64[R+1], and places in text order."""
+        """Return the places of every row: `start` int64[R+1], and the places in text order."""
         return self._where
 
     @cached_property
@@ -71,9 +71,9 @@ class Table:
 
 @compiled
 def matches(symbols: Any, first: int, last: int, keys: Any, child: Any, unit: Any, out: Any) -> int:
-    """Write every known unit in symbols[first:last], including base units, to rows (start, end, unit) of `out`.
+    """Write all known units in symbols[first:last], including base units, as rows (start, end, unit) to `out`.
 
-    Returns the number of rows.
+    Returns the number of rows written.
     """
     count = 0
     for i in range(first, last):
@@ -117,7 +117,7 @@ def climb(found: Any, count: int, around: Any, hops: Any) -> None:
 def _collect(
     symbols: Any, bounds: Any, keys: Any, child: Any, unit: Any, out_start: Any, n_units: int, room: int
 ) -> Any:
-    """Units, touches and hops of every given phrase, as one sparse matrix by phrase."""
+    """Return units, touches and hops of every phrase, as one sparse matrix with a row per phrase."""
     units = np.empty(room, np.int32)
     touches = np.empty(room, np.uint8)
     hop = np.empty(room, np.uint8)
@@ -153,7 +153,7 @@ def _collect(
 
 @compiled
 def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: int) -> Any:
-    """Units, touches and hops of segments made of other segments: the union of their parts, one hop further."""
+    """Return units, touches and hops of segments that consist of segments: those of the parts, one hop further."""
     start, units, touches, hops = parts
     room = 16
     for s in range(bounds.shape[0]):
@@ -187,7 +187,7 @@ def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: i
 
 @compiled
 def _transpose(start: Any, units: Any, touches: Any, hops: Any, n_units: int) -> Any:
-    """Invert the table: from units by segment to segments by unit."""
+    """Invert the table: from units of each segment to segments of each unit."""
     out = np.zeros(n_units + 1, np.int64)
     for k in range(units.size):
         out[units[k] + 1] += 1
@@ -208,7 +208,7 @@ def _transpose(start: Any, units: Any, touches: Any, hops: Any, n_units: int) ->
 def _distinct(
     segments: NDArray[np.int32], inner: NDArray[np.int64], below: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first place of every row, in the order of the text, and the row of every place.
+    """Return the first place of every row, in text order, and the row of every place.
 
     Segments with the same surface are one unit. They are one row only if they also have the same parts, because
     punctuation may divide a unit in one segment and not in the other. The parts are in `below`, cut at `inner`; the
@@ -234,10 +234,9 @@ def collapse(
     trie: Trie,
     lengths: NDArray[np.int32],
 ) -> dict[Level, Table]:
-    """Collapse the index paths. `bounds`, `segments`: of every level from PHRASE up. `lengths`: lengths of units in
-    base units.
+    """Collapse the index paths. Returns the tables of SHORT, LONG, PARAGRAPH and TEXT.
 
-    Returns the tables of SHORT, LONG, PARAGRAPH and TEXT.
+    `bounds`, `segments`: of every level from PHRASE up. `lengths`: lengths of units in base units.
     """
     n_units = len(lengths)
     tables: dict[Level, Table] = {}

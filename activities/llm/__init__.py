@@ -1,3 +1,4 @@
-"""Model calls of all model steps. Public: `model_calls` (at most one settled answer, at most one repair), `budget`,
-`scene_prompts`.
+"""Model calls of all model steps.
+
+Public: `model_calls` (at most one stored answer and one repair per call), `budget`, `scene_prompts`.
 """

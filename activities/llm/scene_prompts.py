@@ -1,4 +1,4 @@
-"""A scene's own prompts, which replace the included ones (docs/models.md §2). A process stores them at its start."""
+"""A scene's own prompts, which replace the shipped prompts (docs/models.md §2). A process stores them at its start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tongyao.records.repositories import Repositories
 
 
 async def freeze(repositories: Repositories, process_id: str, scene: str, language: Language) -> None:
-    """Freeze the current prompts of the scene. Later changes apply to later processes."""
+    """Store the scene's current prompts with the process. Later changes in the scene do not affect this process."""
     frozen: dict[str, Any] = {}
     for step, override in (await _of_scene(repositories, scene, language)).items():
         prompt = prompts.load(step, language, override)
@@ -37,7 +37,7 @@ async def override(repositories: Repositories, process: StepRow, step: str) -> s
 
 
 async def _of_scene(repositories: Repositories, scene: str, language: Language) -> dict[str, str]:
-    """Return prompts by step for one language, from a scene's `{"prompts": {"observe": {"zh": …, "en": …}}}`."""
+    """Return a scene's prompts in one language, by step. Settings: `{"prompts": {"observe": {"zh": …, "en": …}}}`."""
     try:
         said = (await repositories.scenes.get(scene)).settings.get("prompts", {}) if scene else {}
     except SceneUnknown:

@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 class TermCounts:
     """Term counts of documents as sparse entries, sorted by feature, then by row.
 
-    `features`, `rows`, `often`: hashed term, document, count. `lengths`: lengths of the whole documents, even if this
-    object contains only some of their terms.
+    `features`, `rows`, `often`: the hashed term, the document and the count of each entry. `lengths`: lengths of the
+    whole documents, even if this object contains only some of their terms.
     """
 
     features: npt.NDArray[np.int32]
@@ -40,7 +40,7 @@ class TermCounts:
     def sorted(
         cls, features: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], often: Array, lengths: Array
     ) -> TermCounts:
-        """Convert entries that are in the order of documents."""
+        """Make term counts from entries that are sorted by document."""
         order = np.argsort(features, kind="stable")
         return cls(features[order], rows[order], often[order], lengths)
 
@@ -68,7 +68,7 @@ class TermCounts:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """Number of documents, their mean length, and the document frequency of some features."""
+    """Number of documents, mean length of the documents, and document frequencies of some features."""
 
     documents: int
     average: float
@@ -115,12 +115,12 @@ def bm25(counts: TermCounts, terms: QueryTerms, statistics: CorpusStatistics | N
 
 
 def grouped_sums(groups: npt.NDArray[np.int64], values: Array, size: int) -> Array:
-    """The sum of the values in each of `size` groups."""
+    """Return the sum of `values` in each of `size` groups."""
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
 def z_scores(values: Array, among: Array | None = None, counted: npt.NDArray[np.bool_] | None = None) -> Array:
-    """z-scores of each row, by mean and standard deviation of the same row of `among` (None: of itself).
+    """Return the z-scores of each row of `values`, by mean and standard deviation of the same row of `among`.
 
     `counted`: the entries of `among` that are used (None: all). A row with a standard deviation of 0 becomes zeros.
     """

@@ -1,6 +1,5 @@
-"""The facets of a profile (offers, moves, needs): assigned by field name, or in prose by rules (docs/field.md §2).
-
-Also the sentences of a text, and windows of whole sentences.
+"""Assigns the parts of a profile to facets (offers, moves, needs) by field names, or in prose by rules (docs/field.md
+§2). Also splits a text into sentences, and into windows of whole sentences.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Facet(StrEnum):
-    """One facet of a profile. `identity` (names, ages) is never searched."""
+    """The facets of a profile. Parts of the facet `identity` (names, ages) are never searched."""
 
     OFFERS = "offers"
     MOVES = "moves"
@@ -80,14 +79,14 @@ _LABEL = re.compile(
 
 
 def facet_of_field(name: str) -> Facet | None:
-    """The facet of a field with this name. None if the name does not show a facet (`bio`, `简介`)."""
+    """Return the facet of a field with this name; None if the name implies no facet (`bio`, `简介`)."""
     plain = _MARKS.sub(" ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
     return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
 
 
 def split(text: str) -> list[Chunk]:
-    """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned by name, prose by
-    sentence.
+    """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned to facets by name, and
+    prose by sentence.
 
     No chunk contains a field name that is known. Each sentence belongs to one facet: to `needs` if it has a marker of
     needs, else to `moves` if it has a marker of moves, else to `offers`.
@@ -143,7 +142,8 @@ _SOFT = re.compile(r"[，,、：:\s]")
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next one."""
+    """Yield the spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next
+    one."""
     stop = len(text) if end is None else end
     begun = start
     for match in _SENTENCE.finditer(text, start, stop):
@@ -157,7 +157,8 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
 def windows(
     text: str, start: int = 0, end: int | None = None, *, chars: int = CHUNK_CHARS
 ) -> Iterator[tuple[int, int]]:
-    """Spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a space."""
+    """Yield spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a
+    space."""
     begun: int | None = None
     reached = start
     for first, last in sentences(text, start, end):

@@ -39,16 +39,16 @@ NEAREST_TENSIONS: Final = 3
 """For a new person, a search is made only for this number of standing tensions, the nearest ones."""
 
 BEST: Final = 3
-"""A new person answers a standing tension only if they are among this many best people of the scene."""
+"""A new person is a candidate for a standing tension only if the person ranks among this many people of the scene."""
 
 PROFILE_CHARS: Final = 2_000
-"""If a profile is itself the query, only this many of its first characters are used."""
+"""Number of first characters of a profile that are used if the profile is the query."""
 
 log = logging.getLogger(__name__)
 
 
 class SceneFieldSettings(Value):
-    """Settings of discovery in one scene. They are in the scene's settings under the key `field` (docs/field.md §3)."""
+    """Settings of discovery in one scene: the key `field` of the scene's settings (docs/field.md §3)."""
 
     k: int = Field(default=8, ge=1, le=50, description="The most people; a process may request fewer.")
     threshold: float = Field(
@@ -68,7 +68,7 @@ class SceneFieldSettings(Value):
 class IntentField:
     """Searches the scenes of one database, without language models.
 
-    An encoder with weights is used for a scene that has an index with vectors of that encoder.
+    An encoder with weights (an embedding model) is used only in scenes that have an index with its vectors.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class IntentField:
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Find candidates from all perspectives. The first `limit` distinct people are the best people of the union.
+        """Find candidates from all perspectives. The first `limit` distinct people are the best of all perspectives.
 
         The scene's own settings `k`, `threshold` and `shares` apply.
         """
@@ -114,7 +114,7 @@ class IntentField:
     ) -> list[CandidateRow]:
         """Those of `people` who are among the `BEST` of the scene for a whole standing tension (docs/field.md §3).
 
-        Their score is at least `standing_threshold`, and the scene's own `threshold`.
+        Their scores reach both `standing_threshold` and the scene's `threshold`.
         """
         chosen = await self._settings(scene)
         best = await (await self._scene(scene)).answering(
@@ -155,7 +155,7 @@ class IntentField:
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> list[list[Match]]:
-        """Return the nearest people for each raw text, best first. Raises `SceneUnknown`."""
+        """Return the nearest people for each of `needs` (raw texts), best first. Raises `SceneUnknown`."""
         return await (await self._scene(scene, strict=True)).relevant(needs, top=top, excluded=excluded)
 
     async def perspectives(
@@ -190,9 +190,9 @@ class IntentField:
         return SceneFieldSettings()
 
     async def _scene(self, scene: str, *, strict: bool = False) -> InMemoryScene | IndexedScene:
-        """The current scene: searched through its lexical index if that index is live, otherwise in memory.
+        """Return the current scene. It uses the scene's lexical index if the index is live, and otherwise memory.
 
-        If the scene is unknown: raises `SceneUnknown` if `strict`, otherwise returns an empty scene.
+        For an unknown scene, raises `SceneUnknown` if `strict`, and otherwise returns an empty scene.
         """
         async with one_at_a_time(f"field/{id(self)}/{scene}"):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
@@ -217,7 +217,7 @@ class IntentField:
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
-        """Return the cached scene for `key`, or make it.
+        """Return the cached scene for `key`, or make it with `make`.
 
         If the caller is cancelled, the work continues, and the next caller gets the result.
         """
@@ -237,7 +237,7 @@ class IntentField:
         return await IndexedScene.load(self.indexer.store, indexes, encoders, learned)
 
     async def _usable(self, indexes: Sequence[Index]) -> list[tuple[Index, Encoder]]:
-        """The indexes whose encoder can be loaded in this process. The other indexes are logged and skipped."""
+        """Return the indexes whose encoder can be loaded in this program. Other indexes are logged and skipped."""
         found = []
         for index in indexes:
             try:
@@ -253,7 +253,7 @@ LEAST: Final = 0.08
 
 @dataclass(frozen=True)
 class Passage:
-    """`text[start:end]` of the profile is near the part `part` (T, B1, E …) of the tension `tension`."""
+    """A passage of a profile, `text[start:end]`, that is near the line `part` (T, B1, E …) of the tension `tension`."""
 
     tension: str
     part: str
@@ -280,7 +280,7 @@ class TensionLines:
         self._starts = [n for n, (id, *_) in enumerate(lines) if n == 0 or id != lines[n - 1][0]]
 
     def cosines(self, pieces: Sequence[str]) -> Vectors:
-        """Cosines of weighted terms, float[lines, pieces]."""
+        """Return the cosines between lines and pieces by their weighted terms, float[lines, pieces]."""
         own = _weighted(count_features(pieces, words), self._weights).tocoo()
         known = np.isin(own.col, self._features)
         columns, place = np.unique(np.searchsorted(self._features, own.col[known]), return_inverse=True)
@@ -299,7 +299,7 @@ class TensionLines:
 
 
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-    """The nearest passage of a profile for each tension near it. The nearest tension comes first.
+    """Return for each tension that is near the profile the nearest passage of the profile, the nearest tension first.
 
     A term has a higher weight if fewer lines contain it.
     """

@@ -15,7 +15,7 @@ from tongyao.protocol.model.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0
-"""A facet is close if its score is at least this: one standard deviation above the mean of the scene (`scene.UNIT`)."""
+"""Least score of a facet that counts as close: one standard deviation above the scene's mean (`scene.UNIT`)."""
 
 SIDES: Final = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 OFFERS, MOVES, NEEDS = range(3)
@@ -25,7 +25,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Match:
-    """A person found from one perspective. Reasons: `{part, facet, start, end, score}`, strongest first."""
+    """A person found from one perspective. `reasons`: dicts `{part, facet, start, end, score}`, strongest first."""
 
     perspective: str
     profile_id: str
@@ -34,7 +34,7 @@ class Match:
 
 
 class TensionScores:
-    """Scores of every part of a tension against every facet of every person of a scene. They are computed once."""
+    """Scores of every part of a tension against every facet of every person of a scene, computed once."""
 
     def __init__(
         self, scene: Scene, tension: Tension, excluded: Sequence[str] = (), *, threshold: float = 0.0,
@@ -55,7 +55,7 @@ class TensionScores:
                 "interference": self.interference(limit)}  # fmt: skip
 
     def resonance(self, limit: int) -> list[Match]:
-        """Compare T with the facet `moves`. People without that facet are left out."""
+        """Return people by the score of T against their facet `moves`. People without this facet are left out."""
         if "T" not in self._labels:
             return []
         label = self._labels.index("T")
@@ -128,10 +128,9 @@ def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
 
 
 def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str, float] | None = None) -> list[Match]:
-    """First the best `limit` people of the union, taken from each list in turn within its share. Then the other rows of
-    the lists.
+    """Return `limit` distinct people, taken from the lists in turn within each list's share, then all other rows.
 
-    Interference never gets less than another list: a remainder of the division goes to it first.
+    If `limit` cannot be divided evenly, interference gets the remainder first.
     """
     quotas = _quotas(limit, shares or dict.fromkeys(PERSPECTIVES, 1.0))
     taken: set[str] = set()
@@ -158,7 +157,7 @@ def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str,
 
 
 def _quotas(limit: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """`limit` divided by `shares`. The remainder goes to interference first, then resonance, then complement."""
+    """Divide `limit` by `shares`. The remainder goes to interference first, then resonance, then complement."""
     weights = {name: max(0.0, float(shares.get(name, 0.0))) for name in PERSPECTIVES}
     weights["interference"] = max(weights.values()) or 1.0
     total = sum(weights.values())

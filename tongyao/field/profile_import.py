@@ -53,7 +53,7 @@ AT_A_TIME: Final = 2
 
 
 _FOLDED_LINE: Final = re.compile(r"\r?\n[ \t]")
-_LINE_END: Final = re.compile(r"\r\n|[\r\n]")  # no other character ends a line: a value may contain it
+_LINE_END: Final = re.compile(r"\r\n|[\r\n]")  # no other characters end a line, because values may contain them
 _ESCAPED: Final = re.compile(r"\\(.)")
 """Patterns for vCard files (RFC 6350 §3.2, §3.4)."""
 
@@ -73,7 +73,7 @@ class ImportRefusal(str):
 
 
 class NotProfiles(Exception):
-    """The file as a whole has none of the known forms. The reason states the form found and the forms expected."""
+    """The file has none of the known forms. The reason states the form found and the forms expected."""
 
     def __init__(self, key: str, /, **values: object) -> None:
         self.reason = ImportRefusal(key, **values)
@@ -122,7 +122,7 @@ async def import_profiles(
     Args:
         consents: stores the field `consent` of new people. A decision that a person made is kept.
         dry_run: count and check, and store nothing.
-        sample: the profiles are of invented people. They rank behind registered people if scores are equal.
+        sample: whether the people are invented. They rank behind registered people with equal scores.
         progress: called with the number of entries done and the number of all entries.
 
     Raises:
@@ -146,7 +146,7 @@ async def import_profiles(
     done = 0
 
     def checked(row: _FileEntry) -> NewProfile | None:
-        """Check one entry. None if it is refused, or if it is already stored with the same text."""
+        """Return the profile of one entry; None if the entry is refused, or already stored with the same text."""
         try:
             id, text = _checked(row, scene, seen, max_chars)
             language, consent = _language(row.value), _consent(row.value)
@@ -230,7 +230,7 @@ async def import_profiles(
 
 
 class _FileEntry(NamedTuple):
-    """One entry of a file. `named`: its name in the report. `id`: empty if the file gives no id."""
+    """One entry of a file. `named`: the name of the entry in the report. `id`: empty if the file gives no id."""
 
     named: str
     id: str
@@ -238,7 +238,7 @@ class _FileEntry(NamedTuple):
 
 
 def _checked(row: _FileEntry, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
-    """The id and the text of one entry. Raises `_NoProfile` with the reason if the entry is refused."""
+    """Return the id and the text of one entry. Raises `_NoProfile` with the reason if the entry is refused."""
     if row.id:
         _check_id(row.id, seen)
     text = profile_text(row.value)
@@ -268,7 +268,7 @@ def _check_id(id: str, seen: set[str]) -> None:
 
 
 def profile_text(value: object) -> str:
-    """One profile as text: a line `field: value` for each field, in NFC, without control characters and HTML tags.
+    """Return a profile as text: a line `field: value` for each field, in NFC, without control characters and HTML tags.
 
     Raises `ValueError` if the value is neither text nor an object of fields.
     """
@@ -295,7 +295,7 @@ def profile_text(value: object) -> str:
 
 
 def _without_scripts(text: str) -> str:
-    """`text` without script and style elements. An element without an end tag stays."""
+    """Return `text` without script and style elements. An element without an end tag is kept."""
     lower, parts, at, unclosed = text.lower(), [], 0, set[str]()
     for opening in _SCRIPT.finditer(text):
         element = opening.group(1).lower()
@@ -328,9 +328,9 @@ def _plain(value: object) -> str:
 
 
 def _display_name(value: object) -> str:
-    """The display name: from a field, or from a text's first heading. Empty if `names.problem_with` rejects it.
+    """Return the display name from a field or the first heading of a text. Empty if `names.problem_with` rejects it.
 
-    An id or a file name never becomes a display name.
+    Ids and file names are never used as display names.
     """
     names = [value.get(name) for name in _NAMES] if isinstance(value, dict) else []
     if isinstance(value, str):
@@ -340,16 +340,16 @@ def _display_name(value: object) -> str:
 
 
 def _language(value: object) -> str:
-    """The language that an entry gives: `en` or `zh`, else empty.
+    """Return `en` or `zh` if an entry has this language, else an empty string.
 
-    Other values of the field belong to the profile: they are languages that the person speaks.
+    Any other value of the field is kept in the profile: it lists languages that the person speaks.
     """
     given = _given(value, ("language",)).lower()
     return given if given in ("en", "zh") else ""
 
 
 def _consent(value: object) -> Consent | None:
-    """The consent that an entry gives. Raises `ValueError` for an unknown word."""
+    """Return the consent in an entry; None if it has none. Raises `ValueError` for an unknown value."""
     given = _given(value, _CONSENTS).lower()
     if given not in ("", *Consent):
         raise _NoProfile("no_consent", given=given[:40])
@@ -357,7 +357,7 @@ def _consent(value: object) -> Consent | None:
 
 
 def _is_of_the_row(name: object, value: object) -> bool:
-    """Whether a field does not belong to the text of the profile."""
+    """Whether a field is data about the entry, and not part of the profile's text."""
     return name in (*_IDS, *_CONSENTS) or (name == "language" and str(value).strip().lower() in ("en", "zh"))
 
 
@@ -367,7 +367,7 @@ def _given(value: object, names: Sequence[str]) -> str:
 
 
 def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
-    """The people of a vCard file. A line that begins with a space continues the line before it."""
+    """Yield the people of a vCard file. A line that begins with a space continues the previous line."""
     fields: dict[str, list[str]] | None = None
     for line in _LINE_END.split(_FOLDED_LINE.sub("", text)):
         name, _, value = line.partition(":")

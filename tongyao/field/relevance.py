@@ -28,7 +28,7 @@ def relevant(
 ) -> list[list[Match]]:
     """Return the nearest `top` people for each need, best first, each with their nearest chunk.
 
-    All facets except `identity` are compared, because the needs of people also show the direction of their moves.
+    All facets except `identity` are compared, because a person's needs also show in which direction the person moves.
     """
     near = scene.near(scene.ask(needs, encoded), SIDES)
     people = scene.without(excluded)

@@ -26,7 +26,7 @@ from tongyao.single_flight import SingleFlight
 BUDGET_CHARS: Final = 15_000
 """Maximum number of characters that an endpoint reads of a profile over 50,000 characters.
 
-The seed's example, 3,888 of 700,000 characters, is a ratio of 180:1.
+In the example of the specification, a proxy reads 3,888 of 700,000 characters, a ratio of 180:1.
 """
 
 PIECE_CHARS: Final = 400
@@ -37,7 +37,7 @@ SVD_WEIGHT: Final = 0.5
 
 
 class ChunkRetriever:
-    """Chunks, fits and searches one profile at a time, in a thread. Keeps the last `keep` fitted profiles.
+    """Splits, fits and searches one profile at a time, in a thread. Caches the last `keep` fitted profiles.
 
     `budget_chars`: maximum number of shown characters. The ratio is `Material.total_chars / Material.shown_chars`.
     """
@@ -70,7 +70,7 @@ class ChunkRetriever:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A profile that is ready to be searched. Row n of `vectors` and of `counts` belongs to `spans[n]`."""
+    """A profile prepared for searches. Row n of `vectors` and of `counts` belongs to `spans[n]`."""
 
     spans: list[tuple[int, int]]
     encoder: Encoder
@@ -113,16 +113,16 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
 
 
 def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
-    """The queries for a search in a profile, by label.
+    """Return the queries for a search in a profile, by label.
 
     The queries are the texts of `focus`, labelled by number. If `focus` has no text, they are the lines of the tension.
-    The passages nearest to the tension were already shown in round 1.
+    With `focus` the lines are not needed, because the passages nearest to them were already read in round 1.
     """
     return {str(number): text for number, text in enumerate(focus, 1) if text.strip()} or tension.targets()
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the `labels` that are lines of the tension, in order."""
+    """Return those of `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 

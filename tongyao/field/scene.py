@@ -27,7 +27,7 @@ LONG_WORDS_WEIGHT: Final = 4.0
 UNIT: Final = 3.0
 """The score of a person who is one standard deviation above the mean in every space.
 
-It is the same for every set of spaces that a query uses.
+This score does not depend on the number of spaces that a query uses.
 """
 
 FEW: Final = 3
@@ -41,7 +41,7 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """The vectors of one encoder, one row per chunk of the scene, and the weight of this encoder in the score."""
+    """The vectors of one encoder (one row per chunk of the scene), and the weight of the encoder in the score."""
 
     encoder: Encoder
     vectors: Vectors
@@ -50,7 +50,7 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class EncodedQueries:
-    """Queries as hashed term counts and, per encoder, as vectors.
+    """Queries as hashed term counts, and as vectors of each encoder.
 
     `speaking`: by encoder and query, whether the encoder supports the language of the query.
     """
@@ -83,10 +83,9 @@ class EncodedQueries:
 
 @dataclass(frozen=True)
 class QuerySimilarities:
-    """Similarities of queries to all chunks of a scene: cosines per space, float64[queries, chunks], and the query
-    terms.
+    """Similarities of queries to all chunks of a scene: cosines per space, float64[queries, chunks], and query terms.
 
-    `reference`: similarities of the same queries to the people from whom mean and standard deviation are taken.
+    `reference`: similarities of the same queries to the people whose scores give mean and standard deviation.
     """
 
     cosines: list[Scores]
@@ -115,7 +114,7 @@ class FacetChunks:
 
 @dataclass(frozen=True)
 class RawScores:
-    """Scores before standardisation, float64[queries, people]: one matrix per space, and one of BM25."""
+    """Scores before standardisation, float64[queries, people]: one matrix for each space, and one for BM25."""
 
     spaces: list[Scores]
     words: Scores
@@ -134,12 +133,12 @@ class Nearness:
 
 
 class Scene:
-    """People in the order of `profile_ids`, and chunks in the order of people and of their texts.
+    """People in the order of `profile_ids`, and their chunks in the same order.
 
-    `owners`: the number of the person of each chunk. `counts`: term counts of each chunk. `samples`: ids that rank
-    behind other people if scores are equal. `reference`: other people of the same scene and spaces, from whom mean and
-    standard deviation are taken (None: from the people of this object). `statistics`: BM25 statistics of the whole
-    scene for sorted features; needed if these people are only a part of the scene.
+    `owners`: for each chunk, the index of its person. `counts`: term counts of each chunk. `samples`: ids of people who
+    rank behind others with equal scores. `reference`: people of the same scene and spaces whose scores give mean and
+    standard deviation (None: the people of this object). `statistics`: returns BM25 statistics of the whole scene for
+    sorted features; needed if these people are only a part of the scene.
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class Scene:
 
     @classmethod
     def of(cls, texts: dict[str, str], *, samples: Iterable[str] = ()) -> Scene:
-        """Chunk, fit and encode `texts` (id → profile), which are all profiles of a scene."""
+        """Make a scene from all its profiles: cut them into chunks, fit an encoder, encode. `texts`: id → profile."""
         owners, chunks, pieces = [], [], []
         for number, text in enumerate(texts.values()):
             for chunk in searchable_chunks(text):
@@ -185,21 +184,21 @@ class Scene:
         return [self.profile_ids[owner] for owner in self._owners]
 
     def pieces(self, texts: dict[str, str]) -> list[str]:
-        """The text of every chunk. `texts`: id → profile."""
+        """Return the text of every chunk. `texts`: id → profile."""
         return [
             texts[self.profile_ids[owner]][chunk.start : chunk.end]
             for owner, chunk in zip(self._owners, self.chunks, strict=True)
         ]
 
     def with_spaces(self, spaces: Sequence[VectorSpace]) -> Scene:
-        """The same people and chunks with other spaces."""
+        """Return a scene with the same people and chunks, and with other spaces."""
         return Scene(
             self.profile_ids, self._owners, self.chunks, spaces, self._counts,
             samples=self._samples, statistics=self._statistics,
         )  # fmt: skip
 
     def without(self, profile_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers of all people except these."""
+        """Return the indices of all people except `profile_ids`."""
         left_out = set(profile_ids)
         return np.array([n for n, id in enumerate(self.profile_ids) if id not in left_out], dtype=np.int64)
 
@@ -263,7 +262,7 @@ class Scene:
         return self._sides[sides]
 
     def _raw(self, asked: QuerySimilarities, side: FacetChunks) -> RawScores:
-        """Sum the scores over the chunks of each person. The score is 0 for people without chunks of these facets."""
+        """Sum the scores over the chunks of each person. A person without chunks of these facets gets 0."""
         spaces = []
         for cosines in asked.cosines:
             dense = np.zeros((len(cosines), len(self.profile_ids)))
@@ -274,5 +273,5 @@ class Scene:
 
 
 def searchable_chunks(text: str) -> list[Chunk]:
-    """The searchable chunks of a profile: all except chunks of the facet `identity`."""
+    """Return the chunks of a profile, except those of the facet `identity`."""
     return [chunk for chunk in split(text) if chunk.facet is not Facet.IDENTITY]

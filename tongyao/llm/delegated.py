@@ -1,7 +1,7 @@
-"""The delegated engine: model calls are answered from outside by an answerer (docs/models.md, "Delegated").
+"""The delegated engine: an answerer outside Tongyao answers the model calls (docs/models.md, "Delegated").
 
-`answer` stores nothing and does not wait. Without a reply it raises `AnswerPending` with the request. The ledger stores
-the request, and the next `answer` of the same call brings the reply.
+`answer` stores nothing and does not wait. If there is no reply yet, it raises `AnswerPending` with the request. The
+caller stores the request in the ledger, and later calls `answer` again with the reply.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tongyao.protocol.model.value import Draft
 
 NAME: Final = "delegated"
 ESTIMATED: Final = "tokens_estimated"
-"""The label of every answer: its usage is estimated, because answerers do not report it."""
+"""A label that every answer has, because its usage is estimated: answerers do not report usage."""
 MOST_CHARS: Final = 200_000
 """Maximum length of an answer, in characters. A plan for eight people, the longest answer of a model, has about 40,000.
 """
@@ -44,11 +44,11 @@ class DelegatedEngine:
         return ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Estimated tokens, and no cost: answerers pay for their own models."""
+        """Estimated tokens. The cost is 0, because answerers pay for their own models."""
         return Bound(_PROMPT_TOKENS + estimated_tokens(prompt) + _ANSWER_TOKENS, Decimal(0))
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Read the reply in the call. Raises `AnswerPending` if there is none, `Unreadable` if it cannot be read."""
+        """Read the reply in `call`. Raises `AnswerPending` if there is no reply, `Unreadable` if it cannot be read."""
         asked = self._request(step, request, call)
         tokens = estimated_tokens(asked)
         if call.reply is None:

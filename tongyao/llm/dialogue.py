@@ -1,4 +1,4 @@
-"""The common part of the engines that ask models: the request, the time-out, usage and cost, cut answers, repairs."""
+"""The base class of the engines that ask models: request, time-out, usage and cost, cut answers, repairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHARE_OF_TIME: Final = 0.95
 """
 
 PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
-"""The time-out of a call that sets none, in seconds."""
+"""The time-out of a call without a time-out of its own, in seconds."""
 
 _OVERLAP: Final = 24
 
@@ -62,7 +62,7 @@ class ModelPrompt:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that are sent, which may contain people's words."""
+        """All texts that are sent. They may contain people's words."""
         return [self.system, *(str(message["content"]) for message in self.messages)]
 
 
@@ -100,7 +100,7 @@ class Dialogue:
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds until the time-out."""
         return self._ends - asyncio.get_running_loop().time()
 
     def _add(self, reply: Reply) -> None:
@@ -113,14 +113,14 @@ class Dialogue:
 
 
 Request = Callable[[Dialogue, int], Awaitable[Reply]]
-"""Asks for one reply with at most so many tokens, and counts each request in the dialogue's `usage`.
+"""Requests one reply with at most the given number of tokens, and adds the usage to the dialogue's `usage`.
 
-If the server refuses a parameter, it asks again without it.
+If the server refuses a parameter, the request is repeated without this parameter.
 """
 
 
 class ModelEngine(ABC):
-    """An engine that asks a model. `steps`: the settings of each step. `idle`: the longest silence of a stream."""
+    """An engine that asks a model. `steps`: the settings of each step. `idle`: the longest pause in a stream."""
 
     name: str
 
@@ -131,13 +131,13 @@ class ModelEngine(ABC):
 
     @abstractmethod
     async def request(self, dialogue: Dialogue, limit: int) -> Reply:
-        """A `Request`."""
+        """Request one reply, as described at `Request`."""
 
     def model_for(self, step: str) -> str:
         return self._steps[step].model
 
     def limit_for(self, step: str, units: int = 0) -> int:
-        """`max_tokens` of the first request of `step`. It grows with `units`."""
+        """`max_tokens` of the first request of `step`. The limit grows with `units`."""
         return self._steps[step].limit + self._steps[step].limit_each * units
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
@@ -152,7 +152,8 @@ class ModelEngine(ABC):
         return self._prices.largest_cost(model, sent, limit)
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`. In a repair, list elements with a wrong shape are removed one by one and counted."""
+        """Ask the model of `step`. In the answer to a repair, malformed list elements are removed singly and
+        counted."""
         settings = self._steps[step.name]
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         repair = prompts.reask(step.name, request.language, folder=self._folder)

@@ -1,4 +1,4 @@
-"""The interface of all engines (an extension point, see docs/extending.md §1), and its data types."""
+"""The interface of all engines, and its data types. The interface is an extension point (docs/extending.md §1)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ AnswerT = TypeVar("AnswerT", covariant=True)
 
 @dataclass(frozen=True)
 class Reask:
-    """The request to repair an answer. `previous`: the raw text of the answer. `complaints`: the corrections needed,
-    one line each.
+    """The request to repair an answer. `previous`: the raw text of the faulty answer. `complaints`: one line per fault.
 
-    The engine answers only with the corrected part (the faulty items, pairs or claims), in the same shape.
-    `unreadable`: the answer did not have the required structure, so no part of it is kept.
+    The engine answers with the corrected parts only (items, pairs or claims), in the same structure. `unreadable`: the
+    faulty answer did not have the required structure, so no part of it is kept.
     """
 
     previous: str
@@ -40,9 +39,9 @@ class OutsideReply:
 class Call:
     """The circumstances of a request: its key, the scene's prompt override, and the time-out.
 
-    `seconds`: the caller gives up after this time; None leaves the time-out to the engine. `hear`: called with the text
-    of the answer so far, while it arrives; an engine that gets the whole answer at once need not call it. `reply`: the
-    reply to an earlier `AnswerPending`.
+    `seconds`: the caller's time-out; if it is None, the engine chooses one. `hear`: a function that the engine calls
+    with the text received so far; an engine that gets the whole answer at once need not call it. `reply`: the reply to
+    an earlier `AnswerPending`.
     """
 
     key: CallKey
@@ -62,12 +61,12 @@ class Bound:
 
 
 PRICE_UNKNOWN: Final = "price_unknown"
-"""The label of an answer of a model whose price is not known."""
+"""A label of answers from models with an unknown price."""
 
 
 @dataclass(frozen=True)
 class Answer(Generic[AnswerT]):
-    """A draft, the raw text from which it was read, the engine and model that gave it, and its cost (US dollars)."""
+    """A draft, the raw text from which it was read, the engine and model that answered, and the cost in US dollars."""
 
     draft: AnswerT
     text: str
@@ -92,13 +91,13 @@ class Engine(Protocol):
         ...
 
     def model_for(self, step: str) -> str:
-        """The model that answers `step`, for the manifest. Empty if there is none."""
+        """The name of the model that answers `step`, for the manifest. Empty if no model does."""
         ...
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
         """The maximum use of a call of `step` with about the text `prompt` in its request. Zero if the call is free.
 
-        `units`: the quantity with which the answer grows (`Step.units`).
+        `units`: the number that determines the length of the answer (`Step.units`).
         """
         ...
 

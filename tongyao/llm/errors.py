@@ -1,7 +1,7 @@
 """Failures of an engine, and the effect of each on the process.
 
-Only this file maps a failure of a service to an outcome (docs/models.md, the table of errors). `of_failure` uses the
-table below. It needs no client library, so activities may import this module.
+Only this module maps failures of a service to outcomes (`of_failure`; docs/models.md, the table of errors). It needs no
+client library, so activities may import it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from tongyao.llm.engine import Usage
 
 
 class EngineError(Exception):
-    """Base class of all errors here. `reason` is a closed word for the ledger and the events, and never contains a
-    person's text.
+    """Base class of all errors in this module. `reason`: a code for the ledger and the events, never a person's text.
 
-    `usage`, `cost` and `model` describe the usage of the failed call, which must be paid too.
+    `usage`, `cost` and `model` describe the failed call, because it must be paid too.
     """
 
     reason = "engine_error"
@@ -34,7 +33,7 @@ class OperatorNeeded(EngineError):
 
 
 class DayBudgetUsed(EngineError):
-    """The day's budget is used up, and the call was not made. The process is suspended and tries again by itself."""
+    """The day budget is used up, so the call was not made. The process is suspended and retries automatically."""
 
     reason = "day_budget"
 
@@ -51,10 +50,10 @@ class Transient(EngineError):
 
 
 class AnswerPending(EngineError):
-    """The call will be answered from outside later. Its step is parked and repeated when the answer has arrived.
+    """An answerer will answer the call later. The step is parked, and runs again when the answer has arrived.
 
-    `request`: the request that answerers see, as JSON (`tongyao.llm.delegated`); empty if the call already waits.
-    `tokens`: its estimated length. `calls`: ids of the waiting calls, once they are known.
+    `request`: the request for the answerer as JSON (`tongyao.llm.delegated`); empty if the call is already waiting.
+    `tokens`: estimated length of the request. `calls`: ids of the waiting calls, once they are known.
     """
 
     reason = "answer_pending"
@@ -65,7 +64,7 @@ class AnswerPending(EngineError):
 
 
 class StepFailed(EngineError):
-    """This request cannot be answered, even if it is repeated. The message states the remedy."""
+    """This request fails each time it is repeated. The error's text states the remedy."""
 
     reason = "step_failed"
 
@@ -83,7 +82,7 @@ class ModelRefused(StepFailed):
 
 
 class Unreadable(EngineError):
-    """The answer does not have the required structure. `text`: the answer, for one repair call and the fallbacks."""
+    """The answer does not have the required structure. `text`: the answer, for one repair call and for fallbacks."""
 
     reason = "unreadable"
 
@@ -100,7 +99,7 @@ class Cut(Unreadable):
 
 @dataclass(frozen=True)
 class Failure:
-    """A service's error response. `kind` and `code` are the service's own closed words. `message` is free text."""
+    """A service's error response. `kind` and `code`: from the service's fixed lists. `message`: free text."""
 
     status: int
     kind: str = ""
@@ -142,7 +141,7 @@ STATUS_OF_KIND: Final[dict[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Error kind → status, for errors in a stream that began with status 200."""
+"""Error kind → HTTP status, for errors within a stream that began with status 200."""
 
 _OPERATOR_CODES: Final = (
     "spend_limit",
@@ -159,7 +158,7 @@ _OPERATOR_WORDS: Final = (
     "spending limit",
     "insufficient credit",
 )
-"""Some services report an empty account as 400 or 429. A retry would not help."""
+"""Words that mean an empty account. Some services report it as 400 or 429, and a retry does not help."""
 
 
 def of_failure(failure: Failure) -> EngineError:

@@ -1,7 +1,7 @@
 """The words that label rendered data for a model, in the language of the request.
 
-English labels are the keys. Closed words of an answer (`complementary`, `gap`) are English in both languages. The
-Chinese prompts give each of these words with its label.
+The keys are the English labels. Fixed values in answers (`complementary`, `gap`) are English in both languages. The
+Chinese prompts list these values with their Chinese labels.
 """
 
 from __future__ import annotations
@@ -42,5 +42,5 @@ def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -
 
 
 def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
-    """One sentence about the end of the rounds, for the model that writes the plan."""
+    """One sentence on why the rounds ended, for the model that writes the plan."""
     return label("converged" if converged else "stopped", language).format(round=rounds)

@@ -57,10 +57,9 @@ class PriceTable(Value):
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
-        """Return the cost of one request in US dollars. For a model that is not in the table the result is None, never
-        0.
+        """Return the cost of one request in US dollars; None (never 0) if the table does not have the model.
 
-        `usage` must belong to one request, because some models have other rates for long prompts.
+        `usage`: the usage of one request only, because some models have other rates for long prompts.
         """
         rates = self.rates(model)
         if rates is None:
@@ -85,7 +84,7 @@ class PriceTable(Value):
 
 
 def estimated_tokens(text: str) -> int:
-    """A rough count for reservations: one token per wide (CJK) character, and one per three other characters."""
+    """A rough estimate for reservations: one token per wide (CJK) character and per three other characters."""
     wide = sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // 3)
 
@@ -97,7 +96,7 @@ def shipped() -> PriceTable:
 
 
 def load(override: Path | None = None) -> PriceTable:
-    """The shipped table, with the models of `override` added or replaced. Date and source are then the override's.
+    """The shipped table. The models of `override` are added or replace shipped models; its date and source are used.
 
     Raises `ValueError` with the file's name if the file is not a price table.
     """

@@ -19,7 +19,7 @@ PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 """The folder beside the package `tongyao`, found by path, because an import could find another package `prompts`."""
 
 OVERRIDDEN: Final = "scene"
-"""The version of a scene's prompt if the prompt states none."""
+"""The version of a scene's prompt that states no version."""
 
 
 _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
@@ -27,8 +27,7 @@ _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt in the form that is sent: the step's own text, then the frame, which cannot be
-    overridden.
+    """One step's system prompt as it is sent: the step's own text, then the frame. A scene cannot override the frame.
 
     Each of the `parts` is for some requests only, and is sent in these requests (`tongyao.llm.rendering`). So the
     system prompt stays the same.
@@ -47,7 +46,7 @@ class Prompt:
 
     @property
     def sha256(self) -> str:
-        """Hash of the text and the parts, for the manifest."""
+        """Hash of `whole`, for the manifest."""
         return sha256(self.whole.encode()).hexdigest()
 
 
@@ -73,7 +72,7 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: bool = True) -> str:
-    """The frame of every step's prompt, without the parts about fields that the step's answer does not have."""
+    """The frame of a step's prompt. Parts about fields that `draft` does not have are left out."""
     body, parts = split_parts(split_front_matter(_file(language, "frame", folder))[1])
     named = (*(("ids",) if ids else ()), *(("markdown",) if "markdown" in draft.model_fields else ()))
     told = (parts[name] for name in named if name in parts)
@@ -86,7 +85,7 @@ def suggesting(language: Language, *, folder: Path | None = None) -> str:
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
-    """The prompt of the judge of a finished process, with the frame of the steps."""
+    """The prompt for judging a finished process, with the frame of the steps."""
     body = split_front_matter(_file(language, "judge", None))[1]
     return f"{body.strip()}\n\n{_frame(language, draft, None)}\n"
 

@@ -33,10 +33,10 @@ _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "o
 
 
 class PydanticAIEngine(ModelEngine):
-    """Answers the steps in `models` (step → `provider:model`). Keys and addresses come from the providers' own
-    variables.
+    """Answers the steps in `models` (step → `provider:model`).
 
-    Raises `ValueError` for a model that cannot be created: unknown provider, missing key, missing client library.
+    Keys and addresses come from the environment variables of the providers. Raises `ValueError` if a model cannot be
+    created: unknown provider, missing key, missing client library.
     `idle`: the longest pause of an answer after it has begun, in seconds.
     """
 
@@ -81,7 +81,7 @@ class PydanticAIEngine(ModelEngine):
                 return Reply(response.text or "", stop, _usage(response.usage), question.model, _cost(response))
 
     async def _response(self, question: ModelPrompt, limit: int) -> parts.ModelResponse:
-        """One streamed request, with the schema of the answer if the model accepts one."""
+        """Make one streamed request. It contains the schema of the answer, if the model accepts schemas."""
         name, draft, heard, shape = question.model, question.draft, list[str](), ModelRequestParameters()
         model = self._models[name]
         if model.profile.get("supports_json_schema_output") and name not in self._without_schema:
@@ -93,7 +93,7 @@ class PydanticAIEngine(ModelEngine):
             ModelSettings, wanted | ({} if "max_retries" in model.unsupported_settings else {"max_retries": 0})
         )
         try:
-            # no limit before the first word: a model may think for minutes
+            # no time limit before the first word, because a model may think for minutes
             async with asyncio.timeout(None) as silence:
                 async with model_request_stream(
                     model, _messages(question), model_settings=settings, model_request_parameters=shape
@@ -148,13 +148,13 @@ def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
 
 
 def _usage(used: RequestUsage) -> Usage:
-    """Convert usage: pydantic-ai counts cached tokens in `input_tokens`, and `Usage` counts them separately."""
+    """Convert usage. `input_tokens` includes cached tokens in pydantic-ai, and excludes them in `Usage`."""
     fresh = max(0, used.input_tokens - used.cache_write_tokens - used.cache_read_tokens)
     return Usage(fresh, used.cache_write_tokens, used.cache_read_tokens, used.output_tokens)
 
 
 def _words(error: failures.ModelAPIError) -> str:
-    """The service's message: the message of its error object if there is one."""
+    """The service's error message: from the error object in the response, if there is one."""
     body = error.body
     for key in ("error", "message", "Error", "Message"):
         body = body.get(key, body) if isinstance(body, dict) else body
@@ -163,7 +163,7 @@ def _words(error: failures.ModelAPIError) -> str:
 
 @asynccontextmanager
 async def _meaning(name: str, seconds: float, sent: list[str]) -> AsyncIterator[None]:
-    """Convert failures to errors of `tongyao.llm.errors`."""
+    """Convert exceptions of the block to errors of `tongyao.llm.errors`."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -191,7 +191,7 @@ async def _meaning(name: str, seconds: float, sent: list[str]) -> AsyncIterator[
         raise errors.Transient(f"the answer cannot be read ({type(error).__name__})", reason="broken") from None
     except errors.EngineError:
         raise
-    except Exception as error:  # errors of the provider's own library, for instance if credentials are missing
+    except Exception as error:  # errors of the provider's client library, for example missing credentials
         raise errors.OperatorNeeded(
             f"{name} cannot be used ({type(error).__name__}): check key and settings"
         ) from error

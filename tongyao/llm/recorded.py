@@ -1,13 +1,12 @@
-"""The recorded engine: plays back the settled answers of a process by key, without any service.
+"""The recorded engine: plays back the stored answers of a process by key, without any service.
 
 A recording is a text file of JSON lines. The first line is `{"recording": 1, "title": …, "seats": […], "authored": …}`.
 `seats` are the participants in the order of their aliases. The answers contain aliases. So a process must have the
 setting `aliases_as_named` and name its participants in that order to play the recording.
 
-Each further line is an answer: `step`, `round`, `alias`, `revision`, `reask` (its key without the process, because any
-process may play it), `input_hash` (of the request that it answered, for information), `draft`, `text`, `engine`,
-`model`, `usage`, `cost`, `labels`. `authored` is true if the answers were written by hand. Then every answer has the
-label `authored`.
+Each further line is an answer with these fields: `step`, `round`, `alias`, `revision`, `reask` (the key, without the
+process, because any process may play the answer), `input_hash` (of the answered request, for information), `draft`,
+`text`, `engine`, `model`, `usage`, `cost`, `labels`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ AUTHORED: Final = "authored"
 
 
 class RecordingError(ValueError):
-    """The file is not a recording. The message states the file, the line and the error."""
+    """The file is not a recording. The error's text states the file, the line and the fault."""
 
 
 class Header(BaseModel):
@@ -92,9 +91,10 @@ def _in_words(key: CallKey) -> str:
 def write_recording(
     rows: Iterable[RecordedRow], path: Path, *, title: str = "", authored: bool = False, seats: Iterable[str] = ()
 ) -> int:
-    """Write `rows` in the order of their keys. Returns their number. The same rows give the same bytes.
+    """Write `rows` in the order of their keys. Returns the number of rows. The same rows give the same bytes.
 
-    An existing file is replaced atomically. Raises `ValueError` if two rows have the same key, and `OSError`.
+    An existing file is replaced atomically. Raises `ValueError` if two rows have the same key, `OSError` if writing
+    fails.
     """
     by_key: dict[CallKey, RecordedRow] = {}
     for row in rows:
@@ -145,7 +145,7 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
 
 
 class RecordedEngine:
-    """An `Engine` that plays a recording. For a missing key it raises `StepFailed`, which names key and file."""
+    """An `Engine` that plays a recording. It raises `StepFailed` with key and file if the recording lacks the key."""
 
     name: Final = NAME
 
@@ -155,7 +155,7 @@ class RecordedEngine:
         self.header, self._rows = read_recording(path)
 
     def model_for(self, step: str) -> str:
-        """The model that answered `step` in the recording. Empty if there were several or none."""
+        """The model that answered `step` in the recording. Empty if several models or none did."""
         models = {row.model for row in self._rows.values() if row.step == step}
         return models.pop() if len(models) == 1 else ""
 

@@ -42,17 +42,17 @@ _FORGED = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of the user's message. `cache`: a later call will read the prompt up to here again."""
+    """A part of the user message. `cache`: whether later calls read the prompt up to the end of this block again."""
 
     text: str
     cache: bool = False
 
 
 def data(kind: str, text: str, **attributes: object) -> str:
-    """`text` inside a `<data>` element. In anything that looks like one of Tongyao's own tags, the angle bracket is
-    replaced.
+    """`text` inside a `<data>` element.
 
-    So the text cannot close the element.
+    The angle bracket of anything that looks like one of Tongyao's own tags is replaced, so that the text cannot close
+    the element.
     """
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f'<data kind="{kind}"{named}>\n{_unforged(text)}\n</data>'
@@ -68,9 +68,9 @@ def _unforged(text: str) -> str:
 
 
 def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
-    """The user's message for the request of any step. Raises `TypeError` for another object.
+    """The user message for the request of any step. Raises `TypeError` for any other object.
 
-    `parts`: the parts of the step's prompt by name. The parts that apply to the request are placed in the task.
+    `parts`: the parts of the step's prompt, by name. Those that apply to the request are placed in the task element.
     """
     told = parts or {}
     match request:
@@ -90,7 +90,7 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
 def _task(
     request: Request, attributes: str, parts: Mapping[str, str], holds: Mapping[str, bool], lines: Iterable[str] = ()
 ) -> str:
-    """The task element: `lines` that code states about the request, then the parts of the prompt that apply to it."""
+    """The task element: `lines` about the request, made by code, then the parts of the prompt that apply to it."""
     if request.began is not None:
         attributes += f' began="{request.began}"'
     chosen = (parts[name] for name, is_so in holds.items() if is_so and name in parts)
@@ -108,9 +108,9 @@ def _formulation(request: FormulationRequest, parts: Mapping[str, str]) -> tuple
 
 
 def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension, the profile (read with the tension in mind), the current state, and the task.
+    """The tension, the profile, the current state, and the task.
 
-    The first two stay the same in all rounds. Only a profile that is searched again in each round changes.
+    Tension and profile are the same in all rounds, except a long profile, which is searched again in each round.
     """
     alias, language = request.alias, request.language
     profile = Block(_profile(request.material, alias), cache=request.material.is_whole)
@@ -142,7 +142,7 @@ def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension, the items round by round, which stay the same, then the current state, and the task."""
+    """The tension and the items by round, which never change, then the current state, and the task."""
     language = request.language
     state = standing(request.exchange)
     stands = [_marked(statement, state, language, protected=True) for statement in state.statements]
@@ -161,7 +161,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """Return the code's lines about the round. The step's prompt explains each line."""
+    """Return lines about the round, made by code. The step's prompt explains each line."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
@@ -213,7 +213,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
 
 
 def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """Return the sources of the plan, and the plan: the same for every delivery. Then the task of one delivery."""
+    """Return the plan's sources and the plan, which are the same for every delivery, then the task of one delivery."""
     plan = request.plan
     sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
     holds = {"without_part": not plan.has_part(request.alias)}
@@ -231,7 +231,7 @@ def _cached(blocks: list[Block]) -> tuple[Block, ...]:
 
 
 def _said(request: CatalystRequest) -> Iterable[Block]:
-    """One block per round: all items, and one line for every turn without anything new."""
+    """One block per round, with all items and a line for every turn with `nothing_new`."""
     language = request.language
     for exchange in request.exchange:
         lines = [_item(item, language) for turn in exchange.projections for item in turn.items]
@@ -266,10 +266,10 @@ def _item(item: Item, language: Language) -> str:
 
 
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
-    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
+    """A statement as one line: `R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
 
-    The addressee of a gap is stated to the endpoint in its task, and to the catalyst together with the outcome
-    (`_marked`).
+    The line does not state whom a gap asks. A proxy reads this in its task, and the catalyst reads it with the outcome
+    of the gap (`_marked`).
     """
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)

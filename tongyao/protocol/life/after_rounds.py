@@ -129,10 +129,8 @@ def answers_complete(state: State, now: datetime) -> Phase | None:
 
 
 def _after_answers(state: State) -> Phase:
-    """Return the phase after the answers.
-
-    A process with approved children does not complete before they are started.
-    """
+    """Return the phase after the answers. A process with approved children does not complete before they are
+    started."""
     return Phase.AWAITING_CHILDREN if _awaits_children(state) or _child_starting(state) else Phase.COMPLETED
 
 

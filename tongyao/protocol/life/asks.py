@@ -28,7 +28,7 @@ Open = tuple[Waiting, Deadline | None]
 TEXT: Final = "<text>"
 PROFILE: Final = "<profile id>"
 NEVER_OPEN: Final = "none/0"
-"""An id that no ask has. Clients set it in a message if they showed its sender no open ask."""
+"""An id that no ask has. It is set in a message without `ask` if no ask is open that the message could answer."""
 
 _TEXTS: Final = catalogue("protocol")
 """The texts. They are read at import, because a workflow may not read files."""

@@ -48,10 +48,8 @@ def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
 
 
 def confirm_seconds(state: State) -> int | None:
-    """Return the seconds until the tension counts as confirmed without an answer.
-
-    None if the tension is confirmed at once, or has grade C and must be confirmed by the demander.
-    """
+    """Return the seconds until the tension counts as confirmed without an answer. None if the tension is confirmed at
+    once, or has grade C and must be confirmed by the demander."""
     waits = not _by_itself(state) and not _grade_c(state)
     return state.start.settings.confirm_seconds if waits else None
 
@@ -219,10 +217,8 @@ def _close_if_answered(state: State, now: datetime) -> Phase | None:
 
 
 def _too_few(state: State) -> Phase:
-    """Return the phase in which the demander chooses again.
-
-    A fork asks nobody: it continues without newcomers or ends.
-    """
+    """Return the phase in which the demander chooses again. A fork asks nobody: it continues without newcomers or
+    ends."""
     state.selected = ()
     if state.start.fork is not None:
         return Phase.CRYSTALLIZING if state.round else Phase.CANCELLED
@@ -235,10 +231,8 @@ def enough(state: State, newcomers: int) -> bool:
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return the chosen people and their aliases.
-
-    The order is random, except in a fork, which uses its origin's aliases.
-    """
+    """Return the chosen people and their aliases. The order is random, except in a fork, which uses its origin's
+    aliases."""
     if state.start.fork is not None:
         joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
         return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
@@ -255,10 +249,8 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
-    """Begin or continue the rounds with the people whom the step has seated.
-
-    The step leaves out people who were erased or who withdrew their consent.
-    """
+    """Begin or continue the rounds with the people whom the step has seated. The step leaves out people who were erased
+    or who withdrew their consent."""
     if not output.seats:
         return _too_few(state)
     for seat in output.seats:

@@ -74,10 +74,8 @@ def pass_if_over(deadline: Deadline, at: timedelta) -> None:
 
 
 def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
-    """Add or renew a cause of suspension.
-
-    Process time stops at `cause.since`, or at the last resumption if it is later.
-    """
+    """Add or renew a cause of suspension. Process time stops at `cause.since`, or at the last resumption if it is
+    later."""
     old, since = state.causes.get(name), cause.since
     known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:

@@ -23,10 +23,8 @@ def runnable(state: State, steps: Mapping[str, WantedStep]) -> dict[str, WantedS
 
 
 def park(state: State, key: str, pending: Pending, now: datetime) -> None:
-    """Park a step that returned without answers.
-
-    If all its calls have been answered since, the step runs again at once.
-    """
+    """Park a step that returned without answers. If all its calls have been answered since, the step runs again at
+    once."""
     state.parked.pop(key, None)
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)

@@ -133,10 +133,8 @@ class IllegalTransition(ValueError):
 
 
 def enter(state: State, target: Phase | None, now: datetime) -> None:
-    """Enter `target`, and then every phase that follows at once. Does nothing if `target` is None.
-
-    Raises `IllegalTransition`.
-    """
+    """Enter `target`, and then every phase that follows at once. Does nothing if `target` is None. Raises
+    `IllegalTransition`."""
     while target is not None:
         origin = state.phase
         if origin.ended or target not in (*PHASES[origin].follows, Phase.CANCELLED, Phase.EXPIRED):

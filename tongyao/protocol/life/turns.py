@@ -109,10 +109,8 @@ def end_turn(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
-    """Apply the fallback of the seat after the deadline of the turn has passed.
-
-    A proxy without consent does not speak.
-    """
+    """Apply the fallback of the seat after the deadline of the turn has passed. A proxy without consent does not
+    speak."""
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None

@@ -54,10 +54,8 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons.
-
-    Reasons that stop the whole process come first. Empty after the end if all events are written.
-    """
+    """Return all reasons. Reasons that stop the whole process come first. Empty after the end if all events are
+    written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )

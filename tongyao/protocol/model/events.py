@@ -19,10 +19,8 @@ LATER: Final = False
 
 
 class EventKind(StrEnum):
-    """The kinds of events. `keys`: the keys of the event's `data`, with remarks.
-
-    `urgent`: whether the event is written to the records at once. Any other event is written with the next step.
-    """
+    """The kinds of events. `keys`: the keys of the event's `data`, with remarks. `urgent`: whether the event is written
+    to the records at once. Any other event is written with the next step."""
 
     keys: str
     urgent: bool

@@ -98,10 +98,8 @@ def hole_of(residual: str) -> tuple[int, str] | None:
 
 
 def number_of_residual(residual: str) -> int:
-    """Return the number in the id of a residual, or the number of the alias in the id of a hole.
-
-    Raises `ValueError` for any other id.
-    """
+    """Return the number in the id of a residual, or the number of the alias in the id of a hole. Raises `ValueError`
+    for any other id."""
     _, number = _parts_of_residual(residual)
     return int(number.removeprefix("P"))
 

@@ -355,10 +355,8 @@ class ChildEnded(_Message):
 
 
 class CallAnswered(_Message):
-    """A waiting model call has an answer or must be asked again.
-
-    The transaction that stores this inserts the message.
-    """
+    """A waiting model call has an answer or must be asked again. The transaction that stores this inserts the
+    message."""
 
     kind: Literal["call_answered"] = "call_answered"
     call: str

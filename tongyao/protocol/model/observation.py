@@ -29,10 +29,8 @@ class NoteKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The catalyst's judgement whether rounds should continue, from round 3 on.
-
-    `exhausted`: no relevant fact is missing.
-    """
+    """The catalyst's judgement whether rounds should continue, from round 3 on. `exhausted`: no relevant fact is
+    missing."""
 
     MORE = "more"
     EXHAUSTED = "exhausted"

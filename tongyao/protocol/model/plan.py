@@ -34,10 +34,8 @@ class Source(Value):
 
 
 class Claim(Value):
-    """One statement of a plan and the ids of its sources.
-
-    A statement without sources is kept with `supported=False`.
-    """
+    """One statement of a plan and the ids of its sources. A statement without sources is kept with
+    `supported=False`."""
 
     text: str
     sources: tuple[str, ...] = ()

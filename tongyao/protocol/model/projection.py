@@ -35,10 +35,8 @@ class EndpointKind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcomes of a turn.
-
-    `replied` and `nothing_new` are answers; the other outcomes are turns without an answer.
-    """
+    """The outcomes of a turn. `replied` and `nothing_new` are answers; the other outcomes are turns without an
+    answer."""
 
     REPLIED = "replied"
     NOTHING_NEW = "nothing_new"

@@ -1,7 +1,5 @@
-"""The record of one process, with marks in place of names.
-
-`rules.read_access` makes each party's view of the record.
-"""
+"""The record of one process, with marks in place of names. `rules.read_access` makes each party's view of the
+record."""
 
 from __future__ import annotations
 

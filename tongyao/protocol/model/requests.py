@@ -75,10 +75,8 @@ class Mandate(Value):
 
 
 class Request(Value):
-    """The fields of all requests.
-
-    The day on which the process began is needed to understand relative dates in texts.
-    """
+    """The fields of all requests. The day on which the process began is needed to understand relative dates in
+    texts."""
 
     language: Language
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")

@@ -19,10 +19,8 @@ FREE_TEXT: Final = frozenset(
     "transition initial_state barriers exchange markdown text quotes words why name title role doubt open_points when outside remarks "
     "intent answer_words contacts".split()
 )
-"""Names of fields that contain texts of people or models (checked by tests/protocol/test_rewrite.py).
-
-If such a field is a mapping, its values are the texts.
-"""
+"""Names of fields that contain texts of people or models (checked by tests/protocol/test_rewrite.py). If such a field
+is a mapping, its values are the texts."""
 
 CITED: Final = frozenset({"sources"})
 """Names of fields that contain ids of sources."""

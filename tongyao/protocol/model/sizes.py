@@ -8,10 +8,8 @@ from typing import Final
 from tongyao.texts.catalogue import Language
 
 WHOLE_PROFILE_CHARS: Final = 50_000
-"""A proxy reads a profile of at most this length completely.
-
-It reads pieces of a longer profile (docs/protocol.md §4.6).
-"""
+"""A proxy reads a profile of at most this length completely. It reads pieces of a longer profile (docs/protocol.md
+§4.6)."""
 
 _UNIT_CHARS: Final = 20
 _LEAST_CHARS: Final = 400
@@ -62,10 +60,8 @@ def quotes_closed(beginning: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return `text` on one line.
-
-    A text of more than `limit` units is cut after a whole word and ends in an ellipsis.
-    """
+    """Return `text` on one line. A text of more than `limit` units is cut after a whole word and ends in an
+    ellipsis."""
     line = " ".join(text.split())
     short = cut(line, limit)
     return line if short == line else f"{short.rstrip(' ,.;:，、；：。')}…"

@@ -156,10 +156,8 @@ class Tension(Value):
         return self.audit.grade
 
     def targets(self) -> dict[str, str]:
-        """Return the text of every line with material, by name: `T`, `I`, `B1`…, `E`.
-
-        Items can refer to these names.
-        """
+        """Return the text of every line with material, by name: `T`, `I`, `B1`…, `E`. Items can refer to these
+        names."""
         named = {"T": self.transition, "I": self.initial_state}
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange

@@ -218,7 +218,5 @@ _PROPERTIES: Final[Mapping[int, Callable[[Record], Measured]]] = {
     12: _covered_in_first_round,
     13: _traceable,
 }
-"""The measure of each property, by its number in specification 000.
-
-The texts of the properties are in `tongyao/texts/console/words/audit.toml`.
-"""
+"""The measure of each property, by its number in specification 000. The texts of the properties are in
+`tongyao/texts/console/words/audit.toml`."""

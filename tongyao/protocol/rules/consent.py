@@ -49,10 +49,8 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile's owner in a scene.
-
-    `decided`: the owner's decision, if there is one. `at_home`: whether the scene is the profile's own scene.
-    """
+    """Return the consent of a profile's owner in a scene. `decided`: the owner's decision, if there is one. `at_home`:
+    whether the scene is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 

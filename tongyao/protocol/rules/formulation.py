@@ -27,10 +27,8 @@ _LEAST: Final = 3
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
-    """Yield the faults of a draft: too long, lines without quotes, quotes that are not in the texts.
-
-    The function is one of the checks of `guards.checks`.
-    """
+    """Yield the faults of a draft: too long, lines without quotes, quotes that are not in the texts. The function is
+    one of the checks of `guards.checks`."""
 
     def fault(name: str, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)

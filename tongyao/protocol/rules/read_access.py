@@ -317,10 +317,8 @@ def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
 
 
 def _tension_for(record: Record, reader: str) -> Tension | None:
-    """Return the tension for a reader.
-
-    The demander reads it without marks. Marks in place of names would reveal who has a seat.
-    """
+    """Return the tension for a reader. The demander reads it without marks. Marks in place of names would reveal who
+    has a seat."""
     if reader == DEMANDER and (tension := record.demanders_tension) is not None and tension is record.own_tension:
         return tension
     return shown_tension(record) if record.tension is not None else None

@@ -1,8 +1,8 @@
 """Removes an erased person from the stored parts of a process (docs/erasure.md). Pure.
 
 The person's items are removed. Every other element is removed if it rests only on these items or mentions the person's
-alias. Texts are not searched for the person's name: texts for others have marks in place of names, and other people's
-own words belong to these other people.
+alias. Texts are not searched for the person's words. Names in texts for others are already replaced by marks. Other
+people's own words belong to these other people.
 """
 
 from __future__ import annotations
