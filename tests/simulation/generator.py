@@ -103,7 +103,7 @@ def start(rng: Random, how: Manner) -> dict[str, Any]:
         settings |= {"max_rounds": rng.choice((2, 3)), "auto_confirm": rng.random() < 0.8, "quorum": rng.choice((1, 2))}
         if how.focus is Phase.AWAITING_CHILDREN:
             residuals = rng.choice(("ask", "ask", "auto"))
-            settings |= {"residuals": residuals, "depth_limit": 3, "wait_for_children": rng.random() < 0.9}
+            settings |= {"residuals": residuals, "depth_limit": 3, "wait_for_children": True}
     if rng.random() < 0.25:
         settings["token_budget"] = rng.choice((500, 3000))
     if rng.random() < 0.15:
@@ -177,9 +177,9 @@ def _said(rng: Random, world: World, how: Manner) -> Input:
         return ["store", message]
     if message["role"] == "operator":
         kind = message["kind"]
-        if kind == "cancel" and not message.get("branch") and x < 0.5:
+        if kind == "cancel" and not message.get("branch") and x < 0.42:
             return ["cancel"]
-        if x < (0.7 if kind == "resume" else 0.5):
+        if x < (0.7 if kind == "resume" else 0.42):
             return ["signal", kind]
     return ["say", message]
 
