@@ -213,7 +213,7 @@ async def test_nobody_is_shown_two_peoples_profiles_nor_a_profile_and_the_table(
         form = {"secret": joined[0]["token"], "form_token": field(entry, "form_token")}
         await browser.post("/console/enter", data=form)
         page = (await browser.get(f"/console/processes/{pid}")).text
-    assert "answered from outside by ann, bob, cas, eve" in page
+    assert "ann, bob, cas, eve answered in place of a language model" in page
     await stack.say(pid, "cancel")
 
 

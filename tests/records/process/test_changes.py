@@ -96,3 +96,20 @@ async def test_a_broken_connection_is_made_again(pool: Pool, announce: Announce)
             await connection.execute("SELECT pg_terminate_backend(%s)", [first])
         await until_listening(pool, besides=first)
         await woken_by_each(pool, watch, process)
+
+
+async def test_a_wait_that_is_cancelled_at_the_moment_of_a_change_ends(pool: Pool) -> None:
+    """Otherwise a relay that is stopped just then would run on."""
+    with Changes(pool).watch_messages() as watch:
+        await watch.wait(0)
+        for steps in range(5):
+            waiting = asyncio.create_task(watch.wait(60))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            watch.wake()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            if waiting.cancel():
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+            await watch.wait(0)

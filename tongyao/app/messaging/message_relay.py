@@ -200,7 +200,8 @@ class MessageRelay:
             except Exception as error:
                 log.error("the records do not answer: no message can be handed in", error=type(error).__name__)
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), BEAT_SECONDS)
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await stop.wait()
 
     async def _check_named_profiles(self, message: Message) -> None:
         """Check that people named in a message have profiles, which a workflow cannot look up. Raises `BadInput`."""

@@ -44,7 +44,10 @@ class Watch:
     async def wait(self, seconds: float = SAFETY_SECONDS) -> None:
         """Return when the records may have changed since the last wait returned, or after this many seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._new.wait(), seconds)
+            async with asyncio.timeout(
+                seconds
+            ):  # `wait_for` of Python 3.11 loses a cancellation at the moment of `wake`
+                await self._new.wait()
         self._new.clear()
 
 

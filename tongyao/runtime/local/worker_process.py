@@ -90,7 +90,8 @@ class WorkerProcess:
                 with suppress(LocalServiceError, TimeoutError):  # tried again after a second; its log has the reason
                     await self.start()
             try:
-                await asyncio.wait_for(stop.wait(), 1)
+                async with asyncio.timeout(1):
+                    await stop.wait()
             except TimeoutError:
                 continue
 
