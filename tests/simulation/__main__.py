@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument(
         "--write-table",
         action="store_true",
-        help="write the table of docs/phases.md: what the first 5,000 schedules do",
+        help="write the table of docs/phases.md: what the first 6,000 schedules do",
     )
     parser.add_argument(
         "--check-table", action="store_true", help="fail if that table or the coverage is not as it should be"
