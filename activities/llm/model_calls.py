@@ -88,7 +88,10 @@ class Settled(Generic[DraftT]):
 
 
 POLL_SECONDS: Final = 0.2
-"""Mean time between attempts to claim a call, while calls in flight hold reservations or all slots."""
+"""Mean time until the second attempt to claim a call, while calls in flight hold reservations or all slots. Each further
+wait is half as long again, up to `LONGEST_POLL_SECONDS`."""
+
+LONGEST_POLL_SECONDS: Final = 1.0
 
 SLOT_SECONDS: Final = 20.0
 """Seconds that a call waits for a slot. The timeout of a step leaves 30 s more than its calls need."""
@@ -223,6 +226,7 @@ class ModelCalls:
         engine = question.engine or self.engine(step.name)
         if question.takes and (taken := await self._taken(question, key, reask, repair)) is not None:
             return _read(question, taken), taken.reask > key.reask
+        claim: CallClaim | SettledCall | WaitingCall | RepliedCall | None = None
         try:
             claim = await self._claim(question, key, reask, repair)
             if isinstance(claim, SettledCall):
@@ -270,7 +274,8 @@ class ModelCalls:
         except EngineError:
             raise  # nothing is reserved: the attempt has ended, or was never claimed
         except BaseException:
-            await asyncio.shield(self._ledger.release(key, worker=self._worker))
+            attempt = claim.attempt if isinstance(claim, CallClaim) else None
+            await asyncio.shield(self._ledger.release(key, worker=self._worker, attempt=attempt))
             raise
         return _read(question, settled), False
 
@@ -335,12 +340,15 @@ class ModelCalls:
         prompt = self._prompt(question)
         engine, reservation = question.engine or self.engine(question.step.name), self._reservation(question)
         until, slot_until = (time.monotonic() + seconds for seconds in (question.seconds, SLOT_SECONDS))
+        input_hash = _input_hash(question, reask)
+        repair_hash = _input_hash(question, repair) if repair is not None else ""
+        pause = POLL_SECONDS
         while True:
             try:
                 return await self._ledger.claim(
                     key,
-                    input_hash=_input_hash(question, reask),
-                    repair_hash=_input_hash(question, repair) if repair is not None else "",
+                    input_hash=input_hash,
+                    repair_hash=repair_hash,
                     prompt_hash=prompt.sha256,
                     engine=engine.name,
                     model=engine.model_for(question.step.name),
@@ -357,7 +365,8 @@ class ModelCalls:
             except NoSlot as full:
                 if time.monotonic() >= slot_until:
                     raise Transient(str(full), reason="no_slot", retry_after=SLOT_AGAIN_SECONDS) from full
-            await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(pause * 1.5, LONGEST_POLL_SECONDS)
 
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
         """Return the highest possible cost of one call. Steps before the plan also keep enough budget for the plan."""

@@ -56,6 +56,8 @@ def test_places_languages_labels_shifts_and_ordinary_words_are_no_names(text: st
          ["Mrs Lowe", "Florence", "J. Alvarez", "Will Marsh"]),
         ("Rosa Feldman | Baker | Digital Memorials | Leeds | Cook", ["Rosa Feldman"]),
         ("i mend bikes with ruth", ["ruth"]),
+        ("My neighbour June told me. Since May the ferry runs; we start in April.", ["June"]),
+        ("Ida Quist and Kim Astor know Una Bell: kim@example.org.", ["Ida Quist", "Kim Astor", "Una Bell"]),
     ],
 )  # fmt: skip
 def test_names_on_no_list_are_found_by_their_capital_and_the_words_around_them(text: str, names: list[str]) -> None:

@@ -89,6 +89,14 @@ async def test_a_worker_that_lost_its_call_to_another_does_not_release_the_other
     assert not await claim(own_pool, await new_call(own_pool), most=1)
 
 
+async def test_a_late_cancellation_leaves_the_next_attempt_of_the_same_worker(own_pool: Pool) -> None:
+    ledger, key = Ledger(own_pool), await new_call(own_pool)
+    await claim(own_pool, key, most=1)
+    await claim(own_pool, key, most=1)
+    await ledger.release(key, worker="w1", attempt=1)
+    assert [call.state for call in await ledger.calls(key.process)] == ["orphaned", "claimed"]
+
+
 async def test_without_a_limit_no_call_waits_for_another(own_pool: Pool, other_pool: Pool) -> None:
     limited, free = await new_call(own_pool), await new_call(own_pool)
     async with asyncio.timeout(60), one_at_a_time(own_pool, "a claim whose transaction is open"):

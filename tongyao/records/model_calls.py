@@ -291,12 +291,16 @@ class Ledger(Repository):
         async with session(self._pool) as connection:
             await _end(connection, key, claim, "failed", usage, reason=reason, cost=cost)
 
-    async def release(self, key: CallKey, *, worker: str) -> None:
-        """Orphan the worker's attempt and release its reservation: the call was cancelled or never made."""
+    async def release(self, key: CallKey, *, worker: str, attempt: int | None = None) -> None:
+        """Orphan an attempt of the worker and release its reservation: the call was cancelled or never made.
+
+        `attempt`: None if the call was cancelled before its claim was known.
+        """
         await self._run(
             f"""UPDATE model_calls SET state = 'orphaned', ended_at = now()
-                WHERE {_SAME} AND worker = %(worker)s AND state = 'claimed'""",
-            {**_values(key), "worker": worker},
+                WHERE {_SAME} AND worker = %(worker)s AND state = 'claimed'
+                AND attempt = coalesce(%(attempt)s, attempt)""",
+            {**_values(key), "worker": worker, "attempt": attempt},
         )
         await Budgets(self._pool).release(key.process, str(key))
 

@@ -102,6 +102,8 @@ def _is_name(words: list[str], begins: bool, before: str, after: str, lower: set
             return True
     if first in _SURE:
         return not (begins and first in lower)
+    if not several and first in TIMES & ALSO_NAMES:
+        return acts and not begins  # June told, but not: since June
     if first in lower or TITLE.fullmatch(words[0]) or _PLACE_BEFORE.search(before) or not _NEVER.isdisjoint(known):
         return False
     if _ARTICLE.search(before):  # the Hendersons: a family

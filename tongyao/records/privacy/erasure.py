@@ -238,7 +238,7 @@ _FORGOTTEN: Final = (
     """INSERT INTO history_deletions (process_id)
        SELECT process_id FROM signalled WHERE owner = %(who)s
        UNION SELECT e.process_id FROM events e
-             WHERE e.kind = 'message_refused' AND e.data ->> 'code' = 'unreadable_message'
+             WHERE e.kind = 'message_refused'
              AND e.process_id IN (SELECT process_id FROM seats WHERE profile_id = %(who)s
                                   UNION SELECT id FROM processes WHERE demander = %(who)s)
        ON CONFLICT DO NOTHING""",
