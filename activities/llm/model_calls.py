@@ -339,7 +339,8 @@ class ModelCalls:
             await self._limits.check_day(key.process)
         prompt = self._prompt(question)
         engine, reservation = question.engine or self.engine(question.step.name), self._reservation(question)
-        until, slot_until = (time.monotonic() + seconds for seconds in (question.seconds, SLOT_SECONDS))
+        until = time.monotonic() + question.seconds
+        slot_until = time.monotonic() + SLOT_SECONDS
         input_hash = _input_hash(question, reask)
         repair_hash = _input_hash(question, repair) if repair is not None else ""
         pause = POLL_SECONDS

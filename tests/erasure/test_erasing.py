@@ -15,7 +15,7 @@ from tests.support.scan import find_in_database
 from tests.support.scripted import Rule
 from tests.support.stack import OPERATOR, Stack, open_stack
 from tests.support.until import until
-from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.candidates import found_before_rounds, nearest_first
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
@@ -187,7 +187,7 @@ async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_eras
         assert barrier.removesuffix(".") in before.tension.transition
         await erase(here, people[0])
         assert (await here.repositories.record(row.id)).tension == before.tension
-        assert await nearest_first(here.repositories, row.id) == people[1:]
+        assert [one.profile_id for one in await found_before_rounds(here.repositories, row)] == people[1:]
         [ask] = await here.repositories.inbox.of_process(row.id, open_only=True)
         choices = await choices_of(here.repositories, ask)
         assert choices is not None and [one.profile_id for one in choices.proposals] == people[1:]

@@ -70,7 +70,7 @@ async def found_before_rounds(
     sentences = await matching_sentences(repositories, quoted_to, row.id, found, parts) if quoted_to else {}
     people = {one.profile_id: one for one in found_people(found, parts, sentences)}
     before = await repositories.lineage.asked_in(row.parent_id) if row.parent_id else frozenset[str]()
-    order = await nearest_first(repositories, row.id)
+    order = [person for person in await nearest_first(repositories, row.id) if person in people]
     new = [person for person in order if person not in before]
     taken = new[: ProcessSettings.model_validate(row.settings).max_others]
     return [
@@ -105,8 +105,7 @@ def found_people(
 
 
 async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
-    """Return the people who were found before the rounds, in the field's order, without erased people."""
+    """Return the people who were found before the rounds, in the field's order, also those who were erased since."""
     events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
     found: Any = events[0].data.get("candidates", ()) if events else ()
-    left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}
-    return [person for person in dict.fromkeys(str(row[0]) for row in found) if person in left]
+    return list(dict.fromkeys(str(row[0]) for row in found))
