@@ -20,8 +20,9 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.state import RECORD_KEY, State, Success
+from tongyao.protocol.life.state import RECORD_KEY, State, StepFailure, Success
 from tongyao.protocol.life.why import why
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Author, CallAnswered, Resume
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Choice, ProfileRef, Seat, TensionRef
@@ -108,6 +109,7 @@ def test_an_answer_that_comes_before_its_step_has_returned_is_not_lost() -> None
     answered(state, "call-1")
     ended(state, "formulate", Pending(waiting_calls=("call-1",)))
     assert steps(state) == ["formulate"] and state.answered_calls == ()
+    assert [event.data for event in state.outbox if event.kind is EventKind.CALL_ANSWERED] == [{"call": "call-1"}]
 
 
 def test_each_proxy_of_a_round_waits_by_itself() -> None:
@@ -161,6 +163,18 @@ def test_an_observation_that_nobody_answers_suspends_the_process_and_the_answer_
             answered(state, "call-1", at + DAY)
         ended(state, "observe/1", ObserveOutput(verdict=Verdict.MORE), at + DAY)
         assert state.round == 2
+
+
+def test_an_answer_does_not_end_a_suspension_that_has_another_cause() -> None:
+    """The step runs again after `resume`, and fails of a key. A late answer does not mend the key."""
+    state = in_round_1(delegated_seconds=60)
+    ended(state, "project/1/1", spoke(*ALIASES))
+    ended(state, "observe/1", Pending(waiting_calls=("call-1",)))
+    over(state, NOW + DAY)
+    machine.hear(state, Resume(author=Author(role="operator")), NOW + DAY)
+    machine.finish(state, "observe/1", StepFailure("operator", "bad_key", "the key is refused", NOW + DAY), NOW + DAY)
+    answered(state, "call-1", NOW + DAY)
+    assert [cause.code for cause in state.causes.values()] == ["bad_key"] and steps(state) == []
 
 
 def test_what_nobody_wants_any_more_is_not_asked_for() -> None:

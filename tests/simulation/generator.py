@@ -36,6 +36,9 @@ KINDS: Final = tuple(m.MESSAGE_TYPES)
 LENGTH: Final = 80
 """Limit of the inputs of a schedule before it is drained."""
 
+DELEGATED: Final = 8
+"""In one of so many schedules, people answer model calls from outside."""
+
 FURTHER: Final = 30
 """Further inputs of schedules that go directly to a late phase."""
 
@@ -57,6 +60,8 @@ class Manner:
     any_kind: float = 0.12
     takes_over: bool = False
     """Participants repeatedly take over from their proxies and hand back to them."""
+    delegated: bool = False
+    """People answer model calls from outside."""
 
 
 LATE: Final = frozenset({Phase.DECIDING, Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
@@ -76,6 +81,7 @@ def manner(rng: Random, seed: int) -> Manner:
         talkative=rng.choice((0.6, 0.9, 1.0)),
         any_kind=0.02 if direct else rng.choice((0.05, 0.15)),
         takes_over=not direct and rng.random() < 0.1,
+        delegated=seed % DELEGATED == 0,
     )
 
 
@@ -123,6 +129,8 @@ def start(rng: Random, how: Manner) -> dict[str, Any]:
             lineage = {"root": "c-0", "parent": "c-0", "residual": "plan/1/residual/1", "depth": rng.randint(1, 2)}
             given |= {"lineage": lineage, "excluded": ["q1"]}
     given["remember"] = rng.random() < 0.5
+    if how.delegated:
+        settings["delegated_seconds"] = rng.choice((600, 40_000, 604_800))
     return given
 
 
@@ -141,6 +149,8 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
             return rng.choice((by_message, ["signal", "resume"]))
     if how.takes_over and state.phase is Phase.CRYSTALLIZING and rng.random() < 0.5:
         return ["say", talk.taken_over(rng, state)]
+    if state.parked and rng.random() < 0.25:
+        return ["say", talk.message(rng, state, "call_answered")]
     x = rng.random()
     if world.running and x > how.say:
         if (x := rng.random()) < how.fail:
@@ -149,7 +159,8 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
             key = rng.choice(list(world.running))
             if world.running[key].step.optional and rng.random() < 0.2:
                 return _failure(rng, key)
-            return ["succeed", key, results.decide(rng, world.running[key].step, talkative=how.talkative)]
+            step = world.running[key].step
+            return ["succeed", key, results.decide(rng, step, talkative=how.talkative, delegated=how.delegated)]
     if state.suspended and rng.random() < 0.25:
         return ["say", talk.message(rng, state, "resume")]
     if (x := rng.random()) < 0.62:
@@ -201,7 +212,7 @@ def _time(rng: Random, world: World) -> Input:
     if x < 0.15:
         return ["pass", seconds]
     state = world.state
-    deadlines = any(turn.waits for turn in state.turns.values()) or state.deadline is not None
+    deadlines = any(turn.waits for turn in state.turns.values()) or state.deadline is not None or bool(state.parked)
     if x < 0.75 and (deadlines or state.suspended or state.correcting_until or state.invitations):
         return ["alarm"] if rng.random() < 0.8 else ["alarm", seconds]
     return ["tick", seconds]

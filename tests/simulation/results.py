@@ -19,7 +19,9 @@ from tongyao.protocol.contracts.process import (
     FormulateOutput,
     FreezeInput,
     FreezeOutput,
+    ModelActivity,
     ObserveOutput,
+    Pending,
     PlanInput,
     PlanOutput,
     ProcessInput,
@@ -36,12 +38,24 @@ from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.tension import Grade, Lineage
 
 Decisions = dict[str, Any]
+EARLY_CALLS = 4
+"""Calls with so small numbers are often answered before a step waits for them."""
 NO_CHILD = ("depth", "duplicate", "budget", "unknown", "nobody", "nothing")
 
 
-def decide(rng: Random, step: WantedStep, *, talkative: float) -> Decisions:
-    """Draw the decisions of a successful step. `talkative`: the share of turns with words."""
+def decide(rng: Random, step: WantedStep, *, talkative: float, delegated: bool = False) -> Decisions:
+    """Draw the decisions of a successful step. `talkative`: the share of turns with words.
+
+    `delegated`: people answer model calls from outside, so most model steps return calls that wait.
+    """
     drawn: Decisions = {}
+    if delegated and isinstance(step.contract, ModelActivity) and rng.random() < 0.6:
+        return {
+            "calls": [
+                f"call-{rng.randrange(EARLY_CALLS if rng.random() < 0.1 else 10**6)}"
+                for _ in range(rng.choice((1, 1, 2)))
+            ]
+        }
     match step.input:
         case ProjectInput(turns=turns):
             outcomes = {}
@@ -93,6 +107,8 @@ def build(step: WantedStep, drawn: Decisions, *, spent: Spent, undelivered: bool
     """Return the output of a step. The default without a decision is success: words were said, nothing is missing."""
     used: dict[str, Any] = {"spent": spent, "out_of_budget": drawn.get("out", False)}
     given = step.input
+    if calls := drawn.get("calls"):
+        return Pending(waiting_calls=tuple(dict.fromkeys(calls)))
     match step.contract.name:
         case "formulate":
             tension = TensionRef(text_id="tension", grade=Grade(drawn.get("grade", "A")), barriers=2)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.simulation import generator
+from tests.simulation import generator, talk
 from tests.simulation.oracles import watch
 from tests.simulation.oracles.base import Oracle, Violation
 from tests.simulation.script import Script
@@ -96,6 +96,9 @@ def drain(world: World) -> None:
                 "outcome": "completed",
             }
             world.apply(["say", ended])
+        elif world.state.parked and world.inputs % 3:
+            call = next(call for parked in world.state.parked.values() for call in parked.calls)
+            world.apply(["say", talk.answer_of(call)])
         elif world.running:
             world.apply(["succeed", next(iter(world.running)), {}])
         elif world.state.phase.ended and not machine.wanted(world.state):

@@ -161,6 +161,11 @@ def _tension(rng: Random, state: State) -> Fields:
     return {"tension": {"text_id": f"revised-{rng.randrange(9)}", "grade": rng.choice("ABC"), "barriers": 1}}
 
 
+def answer_of(call: str) -> Fields:
+    """Return the message that an answer to this model call was stored."""
+    return {"kind": "call_answered", "role": "answerer", "alias_of_author": m.CALLS_LANE, "call": call}
+
+
 def choice(rng: Random, profile_id: str) -> Fields:
     return {
         "profile_id": profile_id,
@@ -282,6 +287,11 @@ def _child(rng: Random, state: State) -> Fields:
     return {"child": rng.choice(known) if known else "c-1.1-1", "outcome": rng.choice(ended)}
 
 
+def _call_answered(rng: Random, state: State) -> Fields:
+    waiting = [call for parked in state.parked.values() for call in parked.calls]
+    return {"call": rng.choice(waiting) if waiting and rng.random() < 0.9 else f"call-{rng.randint(1, 3)}"}
+
+
 def _cancel(rng: Random, state: State) -> Fields:
     return {"branch": rng.random() < 0.5}
 
@@ -300,7 +310,7 @@ _FIELDS: Final[dict[str, Callable[[Random, State], Fields]]] = {
     "replan": _replan,
     "consent": _consent,
     "child_ended": _child,
-    "call_answered": lambda rng, state: {"call": f"call-{rng.randint(1, 3)}"},
+    "call_answered": _call_answered,
     "cancel": _cancel,
 }
 

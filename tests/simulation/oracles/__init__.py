@@ -8,6 +8,7 @@ from tests.simulation.oracles.asking import Asking
 from tests.simulation.oracles.base import Oracle
 from tests.simulation.oracles.consents import Consents
 from tests.simulation.oracles.effects import Effects
+from tests.simulation.oracles.parking import Parking
 from tests.simulation.oracles.records import Records
 from tests.simulation.oracles.rounds import Rounds
 from tests.simulation.oracles.steps import Steps
@@ -16,7 +17,7 @@ from tests.simulation.oracles.time import Time
 
 
 def watch() -> list[Oracle]:
-    """Return a new instance of each oracle."""
+    """Return a new instance of each oracle. Some oracles read `Parking`, so it is the first."""
     return [
-        Admission(), Answers(), Asking(), Consents(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time(),
+        Parking(), Admission(), Answers(), Asking(), Consents(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time(),
     ]  # fmt: skip

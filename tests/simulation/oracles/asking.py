@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Oracle, check
+from tests.simulation.oracles.parking import Parking, parking
 from tongyao.protocol.contracts.process import (
     ActivityInput,
     BranchInput,
@@ -89,11 +90,13 @@ class Asking(Oracle):
     def settled(self, world: World, events: list[Event]) -> None:
         state = world.state
         found = {key: step.input for key, step in world.wanted.items() if key != RECORD_KEY}
-        expected = [one for one in self._expected(state) if not isinstance(one, ProjectInput)]
+        waiting = parking(world)
+        parked = {type(one.input) for one in waiting.steps.values() if one.waits} | {ProjectInput}
+        expected = [one for one in self._expected(state) if type(one) not in parked]
         projects = [one for one in found.values() if isinstance(one, ProjectInput)]
         others = [one for one in found.values() if not isinstance(one, (ProjectInput, CheckDeadlineInput))]
         check(_sorted(others) == _sorted(expected), "wanted", others, "expected", expected)
-        self._turns(state, projects)
+        self._turns(state, projects, waiting)
         for one in found.values():
             if isinstance(one, CheckDeadlineInput):
                 self._lanes(state, one)
@@ -101,7 +104,7 @@ class Asking(Oracle):
             check(state.outbox, "writes an empty outbox")
             check(world.wanted[RECORD_KEY].input == RecordInput(process_id="c-1"), "record")
 
-    def _turns(self, state: State, projects: list[ProjectInput]) -> None:
+    def _turns(self, state: State, projects: list[ProjectInput], waiting: Parking) -> None:
         """Check the steps of turns: proxies at once and together; people's words when all have spoken and the time for
         corrections is over."""
         due: dict[str, tuple[tuple[str, ...], str, int]] = {}
@@ -111,6 +114,9 @@ class Asking(Oracle):
         taken = not missing and state.correcting_until is None
         for alias, turn in state.turns.items():
             if not (state.phase.value == "crystallizing" and state.gate_open) or turn.outcome is not None:
+                continue
+            step = waiting.steps.get(f"project/{state.round}/{turn.batch}")
+            if step is not None and step.waits:
                 continue
             if turn in missing and turn.deadline is None:
                 due[alias] = ((), "proxy", turn.revision)
@@ -126,6 +132,10 @@ class Asking(Oracle):
     def _lanes(self, state: State, given: CheckDeadlineInput) -> None:
         """Check the lanes of a check of a deadline: only those of the people asked, and of the demander."""
         whose = given.lanes[0]
+        if whose == "calls":
+            asked = [one.deadline.asked_at for one in state.parked.values() if one.deadline is not None]
+            check(given.lanes == ("calls",) and given.since in asked, "a check of waiting calls", given, asked)
+            return
         if state.phase.value in ("crystallizing", "consenting"):
             expected = {whose, f"{whose}/agent", f"{whose}/control", "P00"}
             check(given.since == _asked_at(state, whose), "since", given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from tongyao.protocol.life.state import Cause, Deadline, InvitedPerson, ResidualOutcome, State, Turn
+from tongyao.protocol.life.state import Cause, Deadline, InvitedPerson, Parked, ResidualOutcome, State, Turn
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.messages import Message
 from tongyao.protocol.model.process import Seat, Spent
@@ -18,7 +18,7 @@ Frozen = dict[str, Any]
 
 _SKIPPED = frozenset({"start", "outbox"})
 _SCALARS = frozenset({str, int, bool, tuple, type(None), datetime, timedelta})
-_CHANGED_IN_PLACE = frozenset({Cause, Deadline, Turn, InvitedPerson, ResidualOutcome, Seat, Spent})
+_CHANGED_IN_PLACE = frozenset({Cause, Deadline, Turn, InvitedPerson, Parked, ResidualOutcome, Seat, Spent})
 
 
 class Violation(AssertionError):

@@ -6,10 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tests.simulation.oracles.parking import parking
 from tongyao.protocol.contracts.process import (
     FormulateOutput,
     FreezeOutput,
     ObserveOutput,
+    Pending,
     PlanOutput,
     ProjectOutput,
 )
@@ -29,6 +31,7 @@ AT_ONCE: Final = frozenset(
         K.TURN_WAITING,
         K.DEMANDER_ASKED,
         K.REMINDER,
+        K.CALLS_WAITING,
         K.CONSENT_ASKED,
         K.DECISION_NEEDED,
         K.DEADLINE_EXTENDED,
@@ -83,7 +86,7 @@ class Records(Oracle):
         """Check that the events of a wanted step contain the counts that the step returned."""
         kinds = [event.kind for event in events]
         if running.wanted and running.step.contract.name in TOLD:
-            told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, StepFailure)
+            told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, (StepFailure, Pending))
             check(told_of, "a step ended well, and nobody is told", events)
         if isinstance(output, FreezeOutput) and K.PARTICIPANTS_SELECTED in kinds:
             for seat in output.seats:
@@ -285,6 +288,8 @@ class Records(Oracle):
         asks = []
         if any(one.kind == "operator" for one in world.state.causes.values()):
             asks.append(("resume", "", 0, ""))
+        if calls := sorted(call for step in parking(world).steps.values() for call in step.calls):
+            asks.append(("calls", "", 0, " ".join(calls)))
         open_ones = [name for name, one in self.residuals.items() if one == "open"]
         residuals = [
             ("hole" if "hole" in name else "residual", "P00", int(name.rpartition("/")[2].lstrip("P")), name)

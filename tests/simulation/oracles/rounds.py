@@ -6,7 +6,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
-from tongyao.protocol.contracts.process import ConsentOutput, DiscoverOutput, FreezeOutput, ObserveOutput, ProjectOutput
+from tests.simulation.oracles.parking import NOT_ANSWERED
+from tongyao.protocol.contracts.process import (
+    CheckDeadlineOutput,
+    ConsentOutput,
+    DiscoverOutput,
+    FreezeOutput,
+    ObserveOutput,
+    ProjectOutput,
+)
 from tongyao.protocol.life.state import State, StepFailure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, EventKind
@@ -72,6 +80,9 @@ class Rounds(Oracle):
         if isinstance(output, ObserveOutput) and before["phase"] == "crystallizing" and not before["gate_open"]:
             self.concerned |= set(output.concerned)
             self.gap = self.gap or output.asks_demander
+        if isinstance(output, CheckDeadlineOutput):  # a proxy's call was not answered in time
+            ended = [one.data for one in events if one.kind is K.PROJECTION_RECEIVED]
+            self.failed |= {str(one["alias"]): NOT_ANSWERED for one in ended if one["outcome"] == "failed"}
         if isinstance(output, ProjectOutput):
             self._taken(running, output, before, events)
         if isinstance(output, ConsentOutput) and before["phase"] == "consenting" and not before["consents_known"]:

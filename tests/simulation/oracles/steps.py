@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tongyao.protocol.contracts.process import Pending
 from tongyao.protocol.life.state import RECORD_KEY, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 
@@ -51,5 +52,5 @@ class Steps(Oracle):
             check(own, "a suspended process starts", key, "causes", list(state.causes))
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        if not isinstance(output, StepFailure):
+        if not isinstance(output, (StepFailure, Pending)):
             self.done[running.key] += 1

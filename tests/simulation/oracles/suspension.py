@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tests.simulation.oracles.parking import parking
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import RECORD_KEY, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
@@ -33,8 +34,9 @@ class Suspension(Oracle):
                 waiting = [name for name, one in causes.items() if one.retry_at is not None]
                 check(not waiting, "one step succeeds: the others are tried at once", waiting)
             new = set(causes) - set(before["causes"])
-            check(new <= {"endpoints_failed"}, "suspended by a success", new)
-            if new:
+            overdue = {key for key, one in parking(world).steps.items() if one.overdue}
+            check(new <= {"endpoints_failed"} | overdue, "suspended by a success", new)
+            if "endpoints_failed" in new:
                 self._all_failed(world, before)
         self._note(world, before, events)
 
@@ -90,6 +92,8 @@ class Suspension(Oracle):
             self._all_failed(world, before)
         gone = [name for name in before["causes"] if name not in world.state.causes]
         wanted = machine.wanted(world.state) if message.kind != "resume" and not world.state.phase.ended else {}
+        if message.kind == "call_answered":  # `Parking` checks which causes an answer ends
+            wanted = {}
         check(not wanted.keys() & set(gone), "resumed without `resume`", gone)
         self._note(world, before, events)
 

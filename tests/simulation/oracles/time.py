@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tests.simulation.oracles.parking import parking
 from tongyao.protocol.contracts.process import CheckDeadlineOutput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
@@ -140,6 +141,8 @@ class Time(Oracle):
             starting = any(one["status"] == "approved" for one in before["residuals"].values())
             moved = any(kind is K.PHASE_CHANGED for kind, _ in kinds)
             check(moved or starting, "answers and children are waited for no longer", events)
+        elif who.startswith("calls/"):
+            check(who.removeprefix("calls/") not in self._waiting(world), "calls are waited for no longer", who)
         elif who.startswith("turn/"):
             self._fell_back(world, who.removeprefix("turn/"), before, events)
         else:
@@ -220,7 +223,8 @@ class Time(Oracle):
         at = self.at(world.now)
 
         def ask(name: str, seconds: int) -> None:
-            self.questions[name] = Question(at, timedelta(seconds=seconds), reminds=name != "phase")
+            reminds = name.startswith(("turn/", "invited/"))
+            self.questions[name] = Question(at, timedelta(seconds=seconds), reminds=reminds)
 
         for event in events:
             data = event.data
@@ -264,6 +268,16 @@ class Time(Oracle):
                     ask(f"invited/{data['number']}", settings.turn_seconds)
                 case K.CONSENT_ANSWERED:
                     self.questions.pop(f"invited/{data['number']}", None)
+                case K.CALLS_WAITING:
+                    ask(f"calls/{data['step']}", settings.delegated_seconds)
+        waiting = self._waiting(world)
+        for name in [name for name in self.questions if name.startswith("calls/")]:
+            if name.removeprefix("calls/") not in waiting:
+                del self.questions[name]
+
+    def _waiting(self, world: World) -> set[str]:
+        """Return the parked steps whose time has not passed."""
+        return {key for key, one in parking(world).steps.items() if one.waits}
 
     # ---- comparison with the state
 
@@ -273,6 +287,8 @@ class Time(Oracle):
         lanes = running.step.input.lanes  # type: ignore[attr-defined]  # a CheckDeadlineInput
         names = {"crystallizing": f"turn/{lanes[0]}", "consenting": lanes[0]}
         who = names.get(world.state.phase.value, "phase")
+        if lanes == ("calls",):
+            who = f"calls/{parking(world).checks[running.key]}"
         check(who in self.questions, "nobody is asked whose time could be over:", who)
         question = self.questions[who]
         check(question.over and self.at(world.now) >= question.due, "checked before it is due:", who, question)
@@ -315,6 +331,9 @@ class Time(Oracle):
         for ask in shown.inbox:
             name = {"projection": f"turn/{ask.alias}", "consent": ask.alias}.get(ask.ask.value, "phase")
             question = self.questions.get(name)
+            if ask.ask.value == "calls":  # one ask for all calls, with the deadline of the first
+                calls = [one for key, one in self.questions.items() if key.startswith("calls/")]
+                question = min(calls, key=lambda one: one.due, default=None)
             if question is None or ask.ask.value in ("residual", "hole", "resume"):
                 check(ask.due is None and ask.remaining_seconds is None, "an ask without a deadline has one", ask)
             elif world.state.causes:
@@ -342,4 +361,7 @@ def _deadlines(world: World) -> dict[str, Deadline]:
     for one in state.invitations:
         if one.waits and one.deadline is not None:
             found[f"invited/{one.number}"] = one.deadline
+    for key, parked in state.parked.items():
+        if parked.deadline is not None:
+            found[f"calls/{key}"] = parked.deadline
     return found

@@ -26,7 +26,9 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
     """Park a step that returned without answers. If all its calls have been answered since, the step runs again at
     once."""
     state.parked.pop(key, None)
-    early = {call for call in pending.waiting_calls if call in state.answered_calls}
+    early = [call for call in pending.waiting_calls if call in state.answered_calls]
+    for call in early:
+        note(state, EventKind.CALL_ANSWERED, now, call=call)
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
     if waits := tuple(call for call in pending.waiting_calls if call not in early):
         deadline = clock.ask_until(state, state.start.settings.delegated_seconds, now, whose=CALLS_LANE)
@@ -35,15 +37,16 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
 
 
 def answered(state: State, message: CallAnswered, now: datetime) -> None:
-    """Record an answered call. After the last answer its step is wanted again, even if the step had suspended the
-    process."""
+    """Record an answered call. After the last answer its step is wanted again. A suspension because nobody answered
+    its calls then ends."""
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
             note(state, EventKind.CALL_ANSWERED, now, call=message.call)
             if not parked.calls:
                 del state.parked[key]
-                clock.clear(state, [key] if key in state.causes else [], now)
+                cause = state.causes.get(key)
+                clock.clear(state, [key] if cause is not None and cause.code == NOT_ANSWERED else [], now)
             return
     state.answered_calls = (*state.answered_calls, message.call)
 
