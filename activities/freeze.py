@@ -12,9 +12,9 @@ from activities.record import write_outbox
 from tongyao.heavy_work import on_behalf_of
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
+from tongyao.protocol.model.process_settings import Fallback, ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.requests import known_language
-from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.process_rows import ProcessRow

@@ -50,7 +50,7 @@ from tongyao.protocol.contracts.process import (
     start_worker,
 )
 from tongyao.protocol.life.state import StepFailure, WantedStep
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 
 HEARTBEAT: Final = timedelta(seconds=15)
 """Time after which a dead worker is noticed. Model activities send heartbeats every few seconds."""

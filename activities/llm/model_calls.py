@@ -41,7 +41,7 @@ from tongyao.protocol.guards.checks import Checks, complaint, complaints_of, mer
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.calls import Usage
 from tongyao.protocol.model.process import Spent
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, NoSlot, RepliedCall, SettledCall, WaitingCall

@@ -13,8 +13,8 @@ import pytest
 from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
+from tongyao.protocol.model.process_settings import MAX_PARTICIPANTS
 from tongyao.protocol.model.requests import Language, Mandate, Request
-from tongyao.protocol.model.settings import MAX_PARTICIPANTS
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.tension import MAX_BARRIERS, TENSION_UNITS, LineQuoteDraft

@@ -22,8 +22,8 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import MESSAGE
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Choice, ProfileRef, Seat, Spent, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.rules.refusals import Refusal
 

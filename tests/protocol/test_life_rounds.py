@@ -8,7 +8,7 @@ from tests.protocol.lives import HOUR, MINUTE, Life
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 
 
 def round_over(life: Life, *said: str, verdict: str = "more", **observed: object) -> None:

@@ -16,8 +16,8 @@ from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, InvitedPerson, ResidualOutcome, State, Turn
 from tongyao.protocol.model.messages import MESSAGE, MESSAGE_TYPES
 from tongyao.protocol.model.process import Choice, DecidingCause, Phase, ProfileRef, Seat, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.texts.catalogue import table

@@ -26,8 +26,8 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Author, CallAnswered, Resume
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Choice, ProfileRef, Seat, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.projection import Outcome
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)

@@ -19,9 +19,9 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.model.ids import all_pairs, next_alias
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DecidingCause, Phase
+from tongyao.protocol.model.process_settings import MAX_ROUNDS, ProcessSettings
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.settings import MAX_ROUNDS, ProcessSettings
 from tongyao.protocol.model.sizes import cut, shortened, units
 from tongyao.protocol.model.tension import (
     MISSING,

@@ -7,7 +7,7 @@ from tongyao.protocol.model.messages import Author, Cancel, ExtendDeadline, Mess
 from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 from tongyao.records.database import Pool
 from tongyao.records.process.messages import Messages
-from tongyao.records.process.operators import OperatorLog
+from tongyao.records.process.operator_log import OperatorLog
 
 OPERATOR = Author(role="operator")
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tongyao.cli import app
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.local.addresses import ServiceAddresses
 from tongyao.runtime.serve import openid_of

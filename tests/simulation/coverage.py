@@ -47,14 +47,15 @@ class Coverage:
         for where, phases in other.followed.items():
             self.followed[where] |= phases
 
-    def gaps(self) -> list[str]:
-        """Return the kinds that were sent too seldom in a phase."""
+    def gaps(self, least: float | None = None) -> list[str]:
+        """Return the kinds that were sent too seldom in a phase. `least`: by default `ENOUGH` for each schedule."""
+        least = ENOUGH * self.ends.total() if least is None else least
         return [
             f"{kind} in {phase.value}{', suspended' if suspended else ''}: {self.said[kind, phase.value, suspended]}"
             for kind in KINDS
             for phase in OPEN_PHASES
             for suspended in (False, True)
-            if self.said[kind, phase.value, suspended] < ENOUGH * self.ends.total()
+            if self.said[kind, phase.value, suspended] < least
         ]
 
     @property

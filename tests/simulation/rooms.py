@@ -23,8 +23,8 @@ from tongyao.protocol.contracts.process import (
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef, Seat, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade, Lineage
 
 TENSION = TensionRef(text_id="tension", grade=Grade.A, barriers=2)

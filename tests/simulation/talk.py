@@ -10,8 +10,8 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process_settings import Fallback
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import MISSING
 
 Fields = dict[str, Any]

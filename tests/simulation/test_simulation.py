@@ -15,7 +15,7 @@ from tests.simulation.shell_world import ShellWorld
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
 from tongyao.protocol.model.process import Phase
 
-SCHEDULES = 2_000
+SCHEDULES = 700
 """Schedules for each supported logic. `make nightly` runs 100,000."""
 
 THROUGH_THE_CLASS = 60
@@ -29,7 +29,7 @@ def test_no_schedule_breaks_an_oracle_and_every_kind_meets_every_phase(logic: in
 
     simulate(0, SCHEDULES, logic=logic, coverage=coverage)
 
-    assert not coverage.gaps(), coverage.table()
+    assert not coverage.gaps(least=1), coverage.table()
     assert coverage.expired < 1 / 3, coverage.table()
     if logic == LOGIC:
         written = "write it by `python -m tests.simulation --write-table`"

@@ -11,8 +11,8 @@ from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.process_settings import DAY
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import DAY
 
 WEEKS = 21 * DAY
 

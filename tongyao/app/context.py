@@ -14,8 +14,8 @@ from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
 from tongyao.protocol.contracts.process import FairBy
+from tongyao.protocol.model.process_settings import DAY, ProcessSettings
 from tongyao.protocol.model.requests import FormulationRequest
-from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft
 from tongyao.records.budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas

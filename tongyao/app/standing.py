@@ -29,7 +29,7 @@ from tongyao.protocol.model.ids import OWN_TENSION, Id, hole_of, speaker_of
 from tongyao.protocol.model.messages import SelectParticipantsBody, TensionBody
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules.consent import Consent

@@ -12,7 +12,7 @@ from tongyao.app.standing import in_words_that_may_leave, waiting_in, words_of
 from tongyao.app.try_each import try_each
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.settings import ProcessSettings, Residuals
+from tongyao.protocol.model.process_settings import ProcessSettings, Residuals
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.standing import StandingMatch, StandingTension

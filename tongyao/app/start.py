@@ -53,8 +53,8 @@ from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, P
 from tongyao.protocol.model.ids import Id, process_text_id
 from tongyao.protocol.model.messages import Participants, TensionBody
 from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Body

@@ -74,7 +74,7 @@ async def _state(context: AppContext, process_id: str) -> State:
 
 
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:
-    """Return advice for each role of these queues without a worker; nothing if the server does not answer."""
+    """Return advice for each role that has no worker on its queue. Empty if the server does not answer."""
     try:
         return [role.missing for role in await read_roles(client, sorted(queues)) if role.missing]
     except RPCError:

@@ -145,7 +145,7 @@ async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
 
 
 def _profiles(folder: Path) -> list[Path]:
-    """Return the participants' files, in the order of the aliases of the case's recording if it has one."""
+    """Return the participants' files. If the case has a recording, they are in the order of its aliases."""
     recording = EXAMPLES / "recorded" / f"{folder.name}.jsonl"
     if not recording.exists():
         return sorted((folder / "profiles").glob("*.md"))

@@ -15,8 +15,8 @@ from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import PRICE_UNKNOWN, Call, CallKey, Engine
 from tongyao.llm.errors import AnswerPending, EngineError, Transient, Unreadable
 from tongyao.llm.rendering import Block
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.requests import Language, Request
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings

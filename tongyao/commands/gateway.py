@@ -67,8 +67,8 @@ async def gateway() -> None:
 async def mcp() -> None:
     """Serve MCP over standard input and output. Calls without a token use the one in TY_TOKEN.
 
-    For clients that start their servers themselves (docs/mcp.md has their configuration), beside a service that runs
-    already under the same TONGYAO_HOME. Clients that speak HTTP use /mcp of `tongyao up` or `tongyao gateway`.
+    For clients that start their servers themselves. docs/mcp.md has their configuration. The service must already run
+    under the same TONGYAO_HOME. Clients that speak HTTP use /mcp of `tongyao up` or `tongyao gateway`.
     """
     from tongyao.gateway.mcp.server import make_server
     from tongyao.runtime import installation

@@ -17,7 +17,7 @@ from tongyao.llm.errors import Cut, EngineError, Failure, ModelRefused, Unreadab
 from tongyao.llm.labels import line
 from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
 from tongyao.llm.structured_output.parsing import read, salvage
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.protocol.model.value import Draft
 

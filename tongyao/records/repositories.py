@@ -21,7 +21,7 @@ from tongyao.protocol.rules.consent import Consent
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, as_json, fetch_one
 from tongyao.records.model_calls import Ledger
-from tongyao.records.overview import Overview
+from tongyao.records.operators_overview import Overview
 from tongyao.records.people.consents import Consents
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.openid_links import OpenIDLinks
@@ -39,7 +39,7 @@ from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import ProcessLineage
 from tongyao.records.process.messages import Messages
-from tongyao.records.process.operators import OperatorLog
+from tongyao.records.process.operator_log import OperatorLog
 from tongyao.records.process.plans import (
     ANSWERS,
     DELIVERIES,

@@ -16,8 +16,8 @@ from tongyao.app.errors import Unavailable
 from tongyao.llm import prompts
 from tongyao.llm.engine import Answer, Call, CallKey, Engine, Usage
 from tongyao.llm.errors import EngineError
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.requests import FormulationRequest
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import FORMULATE
 from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.model_calls import Ledger

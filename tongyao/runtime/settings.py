@@ -23,7 +23,7 @@ from pydantic_settings.exceptions import SettingsError as UnreadableError
 from tongyao.app.context import LOOPBACK, Ceilings
 from tongyao.app.gateway_options import GatewayOptions
 from tongyao.protocol.contracts.process import FairBy
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas

@@ -20,8 +20,8 @@ from tests.workflows.conftest import TEXTS
 from tongyao.app.notifications.notifier import LogNotifier, Notifier, new_secret, verify
 from tongyao.gateway.outbound.notifications import NotificationSender, WebhookNotifier
 from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.process_settings import DAY
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import DAY
 from tongyao.records.people.notifications import Channel
 
 __all__ = ["postbox"]

@@ -10,7 +10,7 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import Reason, matching_sentences
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.process_rows import ProcessRow
 from tongyao.records.process.seats import CandidateRow

@@ -11,7 +11,7 @@ from tongyao.app.choosing.candidates import FoundCandidate, found_before_rounds,
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.gap_tension import lacking

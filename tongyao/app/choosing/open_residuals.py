@@ -12,8 +12,8 @@ from tongyao.app.context import AppContext
 from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.process_settings import ProcessSettings, Residuals
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, not_asked_before, residual_of
 from tongyao.records.process.process_rows import ProcessRow

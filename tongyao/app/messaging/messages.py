@@ -51,8 +51,8 @@ from tongyao.protocol.model.messages import (
     SwitchEndpointBody,
 )
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
+from tongyao.protocol.model.process_settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.projection import AgentSubmission, EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent

@@ -42,7 +42,7 @@ async def not_shown_yet(context: AppContext, process_id: str, message_id: str) -
 
 
 async def tension_sent(context: AppContext, stored: StoredMessage) -> Tension | None:
-    """Return the tension in a revision; None for other messages, and if it was erased."""
+    """Return the tension of a `revise_tension` message; None for another message, or if the tension was erased."""
     if stored.kind != "revise_tension" or stored.text_id is None:
         return None
     texts = await context.repositories.texts.get_many([stored.text_id], erased="")

@@ -17,7 +17,7 @@ from tongyao.app.errors import BadInput, Unavailable
 from tongyao.protocol.model.value import Value
 from tongyao.records.backlog import Backlog, read_backlog
 from tongyao.records.database import one_snapshot
-from tongyao.records.overview import (
+from tongyao.records.operators_overview import (
     CallsInWait,
     ChannelFigures,
     FailureCount,

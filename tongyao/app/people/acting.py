@@ -15,7 +15,7 @@ Act = Literal["token_made", "profile_written", "demanded", "spoken_for"]
 
 
 async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: Act, *, process_id: str = "") -> None:
-    """Notify a person of an action for them on the machine. Owners of profiles from the machine are not notified."""
+    """Notify a person of an action for them on the machine, unless their profile was imported on the machine."""
     if not caller.on_the_machine or not person:
         return
     known = await context.repositories.profiles.get_many([person])

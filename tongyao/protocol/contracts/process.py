@@ -19,8 +19,8 @@ from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
+from tongyao.protocol.model.process_settings import Fallback, ProcessSettings
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.steps import Step
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value

@@ -24,8 +24,8 @@ from tongyao.protocol.identity.words import (
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.process_settings import Fallback, Residuals
 from tongyao.protocol.model.projection import EndpointKind, ItemKind, Outcome
-from tongyao.protocol.model.settings import Fallback, Residuals
 from tongyao.protocol.model.tension import MISSING, Grade
 from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
 

@@ -29,7 +29,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import child_id, hole_id, hole_of
 from tongyao.protocol.model.messages import AnswerPlan, ApproveResidual, ChildEnded, Replan
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.settings import Residuals
+from tongyao.protocol.model.process_settings import Residuals
 
 # ---- planning and delivering
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tongyao.protocol.life.state import Cause, Deadline, State, note
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.settings import REMINDERS
+from tongyao.protocol.model.process_settings import REMINDERS
 
 RETRY_AFTER: Final = tuple(timedelta(seconds=seconds) for seconds in (10, 30, 60, 120, 300, 600))
 """Delays before retries of a step that failed because of infrastructure. The last delay repeats."""

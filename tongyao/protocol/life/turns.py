@@ -23,8 +23,8 @@ from tongyao.protocol.model.messages import (
     is_own,
 )
 from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process_settings import Fallback, to_proxy
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import Fallback, to_proxy
 from tongyao.protocol.rules.refusals import Refusal
 
 

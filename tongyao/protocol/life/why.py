@@ -86,7 +86,7 @@ def _causes(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def _people(state: State, language: Language) -> list[WaitReason]:
-    """Return the asks of the phase, and running children, or the time for corrections if nobody's turn is awaited."""
+    """Return the asks of the phase. Before them: the running children, or the time for corrections if no turn is open."""
     reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]

@@ -18,8 +18,8 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
 
 from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.process import Choice, TensionRef
+from tongyao.protocol.model.process_settings import Fallback
 from tongyao.protocol.model.projection import MAX_FIRST_ITEMS, EndpointKind, ItemDraft
-from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import MISSING, MOST_NAME_CHARS, MOST_NAMES, NameFound
 from tongyao.protocol.model.value import Body, Value
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from tongyao.protocol.model.phase import ENDED as ENDED
 from tongyao.protocol.model.phase import Phase as Phase
+from tongyao.protocol.model.process_settings import Fallback
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.model.value import Value
 

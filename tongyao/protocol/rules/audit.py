@@ -14,9 +14,9 @@ from typing import Final
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.ids import all_pairs
 from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process_settings import MAX_ROUNDS
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 from tongyao.texts.catalogue import in_both
 

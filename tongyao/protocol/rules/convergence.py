@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Final
 
 from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process_settings import MAX_ROUNDS
 from tongyao.protocol.model.projection import Outcome
-from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 
 VERDICT_FROM_ROUND: Final = 3

@@ -155,8 +155,8 @@ class Tokens(Repository):
         """Lock the token and the token that opened it until the transaction ends, so that neither is revoked before.
 
         Returns the first of the two that has ended. If neither has ended, returns the token itself, or None if it does
-        not exist. The token that opened it counts only if it is a bearer token: a link that was used up does not end
-        its session.
+        not exist. The token that opened a session counts only if it is a bearer token. A link is used up when it opens
+        a session, and this does not end the session.
         """
         held = await self._all(
             Token,

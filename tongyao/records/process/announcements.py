@@ -10,7 +10,7 @@ from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.ids import child_id, hole_of, process_text_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Choice, TensionRef
-from tongyao.protocol.model.settings import ProcessSettings, Residuals
+from tongyao.protocol.model.process_settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.residuals import duplicate_of, for_another_room, title_for_another_room

@@ -15,7 +15,7 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
-from tongyao.protocol.model.settings import MAX_ROUNDS
+from tongyao.protocol.model.process_settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import RecordsError, Repository, RowT, transaction
 from tongyao.records.people.scenes import SceneUnknown
@@ -194,7 +194,8 @@ class Processes(Repository):
     async def ids_like(self, beginning: str) -> Sequence[str]:
         """At most 20 ids that begin with this text, with or without a preceding `c-`.
 
-        The id that equals the text comes first, then parents before their children, newest process first.
+        The id that equals the text comes first. The others are in the order of their depth in the tree. Ids of one depth
+        are ordered by time, newest first.
         """
         escaped = beginning.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         return await self._column(

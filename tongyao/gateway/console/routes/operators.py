@@ -28,7 +28,7 @@ from tongyao.gateway.console.pages import go_to, in_temporal, page
 from tongyao.gateway.console.texts import Language
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.gateway.problems import HttpProblem
-from tongyao.records.overview import ChannelFigures, ProcessState, StepFigures
+from tongyao.records.operators_overview import ChannelFigures, ProcessState, StepFigures
 
 router = APIRouter()
 

@@ -30,7 +30,7 @@ from tongyao.protocol.identity.listed import parts_of_line
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.process_settings import ProcessSettings
 from tongyao.protocol.model.steps import FORMULATE
 from tongyao.protocol.model.tension import MISSING
 
