@@ -31,8 +31,9 @@ LIVE_MODEL := claude-sonnet-5-5
 
 setup: $(VENV)/.dev ## Install everything for tests and checks
 
+# Bytecode is written: pytest would else rewrite the assertions of every test module in each of the parallel processes.
 test: servers ## Run the tests that take seconds; ARGS="tests/field -q" for a part
-	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: servers ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import logging
 import os
@@ -39,6 +40,8 @@ os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
 os.environ["TONGYAO_PROCESS__CORRECTING_SECONDS"] = "0"
 
 
+gc.disable()  # until all tests are collected: nothing that is imported becomes garbage
+
 SLOW_SECONDS = 900
 """The time limit of a slow test that sets none of its own."""
 
@@ -49,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the imported modules out of the collections of garbage, which would read all of them again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -43,8 +43,11 @@ def _sources() -> dict[str, str]:
     return found
 
 
-def _patterns(value: Any, depth: int = 0) -> Iterator[re.Pattern[str]]:
-    """Every compiled pattern in `value`: in collections, and in the attributes of the product's own objects."""
+def _patterns(value: Any, seen: set[int], depth: int = 0) -> Iterator[re.Pattern[str]]:
+    """Every compiled pattern in `value`: in collections, and in the attributes of the product's own objects.
+
+    `seen`: the ids of objects that have attributes and were visited before. Every module refers to many of them.
+    """
     if isinstance(value, re.Pattern):
         if isinstance(value.pattern, str):
             yield value
@@ -52,27 +55,29 @@ def _patterns(value: Any, depth: int = 0) -> Iterator[re.Pattern[str]]:
         return
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _patterns(inner, depth + 1)
+            yield from _patterns(inner, seen, depth + 1)
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
-            yield from _patterns(inner, depth + 1)
-    elif type(value).__module__.startswith(PACKAGES):
+            yield from _patterns(inner, seen, depth + 1)
+    elif type(value).__module__.startswith(PACKAGES) and id(value) not in seen:
+        seen.add(id(value))
         for name in dir(type(value)):  # also what is compiled at first use
             if isinstance(inspect.getattr_static(type(value), name), property) or name.startswith("__"):
                 continue
             inner = getattr(value, name, None)
             if not callable(inner):
-                yield from _patterns(inner, depth + 1)
+                yield from _patterns(inner, seen, depth + 1)
         for inner in getattr(value, "__dict__", {}).values():
-            yield from _patterns(inner, depth + 1)
+            yield from _patterns(inner, seen, depth + 1)
 
 
 def _collected() -> dict[str, tuple[re.Pattern[str], Callable[[str], object]]]:
     found: dict[str, tuple[re.Pattern[str], Callable[[str], object]]] = {}
     known: set[re.Pattern[str]] = set()
+    seen: set[int] = set()
     for module, source in SOURCES.items():
         for name, value in vars(importlib.import_module(module)).items():
-            for number, pattern in enumerate(_patterns(value)):
+            for number, pattern in enumerate(_patterns(value, seen)):
                 if pattern not in known:
                     known.add(pattern)
                     label = f"{module}.{name}" + (f"[{number}]" if number else "")
