@@ -34,6 +34,8 @@ class Admission(Oracle):
         self.reasons: set[str] = set()
         self.extended: set[tuple[int, str]] = set()
         self.counted: Counter[str] = Counter()
+        self.taken_over: Counter[str] = Counter()
+        """How often a person took over in this round while their proxy's call ran, by alias."""
 
     def begun(self, world: World, events: list[Event]) -> None:
         self._count(events)
@@ -53,6 +55,8 @@ class Admission(Oracle):
             counted = event.kind.value
             if event.kind is EventKind.PHASE_CHANGED:
                 counted = str(event.data["to"])
+            if event.kind is EventKind.ROUND_OPENED:
+                self.taken_over.clear()
             self.counted[counted] += 1
 
     def offered(self, world: World, message: m.Message) -> None:
@@ -93,6 +97,11 @@ class Admission(Oracle):
         self._count(events)
         if isinstance(message, m.ExtendDeadline) and message.author.role == "participant":
             self.extended.add((world.state.round, message.alias))
+        if isinstance(message, m.SwitchEndpoint) and message.endpoint.value != "proxy":
+            turn = before["turns"].get(message.alias)
+            runs = turn is not None and turn["outcome"] is None and turn["batch"] > 0
+            was_proxy = before["seats"][message.alias]["endpoint"].value == "proxy"
+            self.taken_over[message.alias] += runs and was_proxy and not turn["words"]
 
     def _reasons(self, state: State, message: m.Message) -> set[str]:
         """Return every reason to refuse a message. An early reason is returned without the later ones."""
@@ -240,7 +249,7 @@ class Admission(Oracle):
         runs = turn is not None and turn.outcome is None and turn.batch > 0
         takes_over = seat.endpoint.value == "proxy" and message.endpoint.value != "proxy"
         own = message.author.role != "operator" and bool(message.number)
-        often = turn is not None and turn.taken_back >= 3
+        often = self.taken_over[message.alias] >= 3
         return {"taken_over_often"} if runs and takes_over and own and often else set()
 
     def _extend(self, state: State, message: m.ExtendDeadline) -> set[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 K = EventKind
 SPOKEN: Final = frozenset({"replied", "nothing_new"})
+AFTER_ROUNDS: Final = frozenset({"planning", "abandoned", "cancelled", "expired"})
+"""Phases that end the rounds."""
 ASKED_AGAIN_FROM: Final = 3
 """From this round on, people with `nothing_new` are asked only if something concerns them."""
 
@@ -211,7 +213,17 @@ class Rounds(Oracle):
             self._ended(world, before, events, observed.verdict.value)
         if K.ROUND_OPENED in kinds:
             self._opened(world, before, events)
+        if any(one.kind is K.PHASE_CHANGED and one.data["to"] in AFTER_ROUNDS for one in events):
+            self._unused(before, events)
         self._waits(world)
+
+    def _unused(self, before: Frozen, events: list[Event]) -> None:
+        """Check that people are told at the end of the rounds which of their words were not used."""
+        open_turns = {alias for alias, one in before["turns"].items() if one["outcome"] is None and one["words"]}
+        expected = set(self.late) | (open_turns if before["gate_open"] else set())
+        told = [str(one.data["alias"]) for one in events if one.kind is K.WORDS_UNUSED]
+        check(told == sorted(expected), "unused words", told, "expected", expected)
+        self.late = {}
 
     def _closed(self, state: State, before: Frozen, events: list[Event]) -> None:
         """Check the end of a request for consent: all people have answered, or their deadline has passed."""
