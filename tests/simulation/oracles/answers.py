@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
-from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput
+from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput, PlanOutput
 from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
@@ -39,6 +39,8 @@ class Answers(Oracle):
             self.told_to_stop = True
         if isinstance(output, DeliverOutput) and before["phase"].value == "delivering":
             self._delivered(world.state, output, before, events)
+        if isinstance(output, PlanOutput) and any(one.kind is EventKind.PLAN_READY for one in events):
+            self._left_open(world.state, output, before, events)
         self._look(world.state, before, events)
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
@@ -65,6 +67,19 @@ class Answers(Oracle):
                 check(self.told_to_stop or not waits or not self._children(state), "children are not waited for")
             if origin in ("answering", "awaiting_children"):
                 self.told_to_stop = False
+
+    def _left_open(self, state: State, output: PlanOutput, before: Frozen, events: list[Event]) -> None:
+        """Check that the settings decide what happens to the residuals of a new plan."""
+        settings = state.start.settings
+        may = settings.residuals != "off" and state.start.depth < settings.depth_limit and not before["folded"]
+        asked = [one.data["residual"] for one in events if one.kind is EventKind.RESIDUAL_OPEN]
+        new = list(output.residuals) if may else []
+        check(asked == (new if settings.residuals == "ask" else []), "residuals on which the demander decides", asked)
+        status = "open" if settings.residuals == "ask" else "approved"
+        kept = {name: one["status"] for name, one in before["residuals"].items() if one["status"] != "open"}
+        kept = {name: one["status"] for name, one in before["residuals"].items()} if before["folded"] else kept
+        found = {name: one.status for name, one in state.residuals.items()}
+        check(found == kept | dict.fromkeys(new, status), "residuals of the plan", found, kept, new)
 
     def _people(self, state: State) -> list[str]:
         """Return the people who are asked for an answer: present, without a proxy, and not left out by a re-plan."""
