@@ -96,7 +96,8 @@ class Crystallization(MessageHandlers):
             start.logic, start.upgrade_wanted = _rules_of_this_run(start.logic), False
             self.state = start
         else:
-            self.state = machine.begin(start, workflow.now(), seed=workflow.uuid4().hex, logic=_rules_of_this_run(1))
+            seed = workflow.info().first_execution_run_id  # a reset keeps it, and with it the order of the aliases
+            self.state = machine.begin(start, workflow.now(), seed=seed, logic=_rules_of_this_run(1))
         self.changed = True
         self.heard_at = -1
         self.updates = 0

@@ -19,6 +19,8 @@ from tests.workflows.test_children import CRANE, LEDGER, in_scene, left_over
 from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
 from tongyao.app.operators.reconcile import mend_drift, reconcile
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.database import session
 from tongyao.records.process.process_rows import NewProcess
 
@@ -43,8 +45,9 @@ async def reset_to_before_the_first_message(here: Stack, pid: str) -> None:
     await reset(here, pid, before=accepted.event_id - 1)
 
 
-async def reset(here: Stack, pid: str, *, before: int) -> None:
-    """Back to the last workflow task that was completed before this event."""
+async def reset(here: Stack, pid: str, *, before: int, reapplied: bool = False) -> None:
+    """Back to the last workflow task that was completed before this event. `reapplied`: with later updates and signals,
+    which is Temporal's default."""
     history = await here.handle(pid).fetch_history()
     tasks = [e.event_id for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED]
     await here.client.workflow_service.reset_workflow_execution(
@@ -54,12 +57,49 @@ async def reset(here: Stack, pid: str, *, before: int) -> None:
             reason="a test",
             workflow_task_finish_event_id=max(one for one in tasks if one < before),
             request_id=uuid.uuid4().hex,
-            reset_reapply_exclude_types=[
+            reset_reapply_exclude_types=[]
+            if reapplied
+            else [
                 ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
                 ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
             ],
         )
     )
+
+
+@pytest.mark.parametrize("reapplied", [False, True], ids=["without-updates", "as-temporal-does"])
+async def test_after_a_reset_to_the_beginning_everybody_has_said_what_they_had_said(
+    stack: Opened, reapplied: bool
+) -> None:
+    """People get the same aliases again. Their messages wait until the process comes to them again."""
+    async with stack() as (here, _):
+        people = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in await here.people(TEXTS)]
+        pid = await here.start(people)
+        await here.until(pid, "confirming")
+        assert (await here.say(pid, "confirm_tension")).accepted
+        await here.asked(pid, "P01", 1)
+        seats = {seat.alias: seat.person for seat in await here.repositories.seats.seats(pid)}
+        for alias in ("P01", "P02"):
+            assert (await here.speak(pid, alias, 1, f"I can lend {alias} boats.")).accepted
+        await reset(here, pid, before=8, reapplied=reapplied)
+
+        async def said_again() -> bool:
+            state, _ = await state_of(here.client, pid)
+            return [alias for alias, turn in sorted(state.turns.items()) if turn.words] == ["P01", "P02"]
+
+        await until(said_again, "their words are in the turns", seconds=90)
+        again = {seat.alias: seat.person for seat in await here.repositories.seats.seats(pid)}
+        await here.asked(pid, "P03", 1)
+        for alias in ("P03", "P04", "P01"):
+            assert (await here.speak(pid, alias, 1, f"I can lend {alias} nets.")).accepted
+        await here.until_round(pid, "crystallizing", 2)
+        await here.handle(pid).terminate()
+        async with session(here.repositories.pool) as connection:
+            rows = await connection.execute(
+                "SELECT DISTINCT verdict ->> 'code' AS code FROM messages WHERE process_id = %s", [pid]
+            )
+            codes = [row["code"] for row in await rows.fetchall()]
+    assert again == seats and codes == ["accepted"]
 
 
 async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_goes_on(stack: Opened) -> None:

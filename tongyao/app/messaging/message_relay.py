@@ -44,6 +44,22 @@ takes about a quarter of an hour. Workers of two versions run at the same time f
 SET_ASIDE_SECONDS: Final = 600.0
 """Seconds between two attempts to deliver a message that was set aside."""
 
+_NOT_YET: Final = frozenset(
+    {
+        Refusal.NOT_NOW,
+        Refusal.NO_SEATS_YET,
+        Refusal.UNKNOWN_ALIAS,
+        Refusal.WRONG_ROUND,
+        Refusal.WRONG_REVISION,
+        Refusal.UNKNOWN_INVITATION,
+        Refusal.UNKNOWN_RESIDUAL,
+        Refusal.UNKNOWN_CHILD,
+        Refusal.NOTHING_TO_EXTEND,
+        Refusal.ASK_OVER,
+    }
+)
+"""Refusals after a reset that may mean: the process has not come to this message again."""
+
 DELIVERY_SECONDS: Final = 10.0
 AT_ONCE: Final = 20
 """Most concurrent deliveries of one relay."""
@@ -133,13 +149,18 @@ class MessageRelay:
         """Make one attempt to deliver a leased message. Returns it as stored afterwards, with its verdict if there is
         one.
 
-        The update has the message's id, so the server applies it only once.
+        The workflow applies a message once, because it knows the numbers of the messages that it has applied. A message
+        that was accepted before a reset waits until it is accepted again, or until a later message of its lane is.
         """
         try:
+            if stored.sent_again and await self._is_of_another_seat(stored):
+                return await self._wait_after_reset(stored, "seat_of_another")
             with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
                 answer = await self._try(stored, wait)
             if isinstance(answer, _Trouble):
                 return await self._postpone(stored, answer)
+            if stored.sent_again and answer.code in _NOT_YET:
+                return await self._wait_after_reset(stored, answer.code)
             if answer.accepted:
                 await self._overtake(stored)
             return await self._repositories.messages.verdict(stored.id, answer)
@@ -224,7 +245,7 @@ class MessageRelay:
                 verdict: MessageVerdict = await handle.execute_update(
                     stored.kind,
                     stored.message,
-                    id=stored.id,
+                    id=_update_id(stored),
                     result_type=MessageVerdict,
                     rpc_timeout=timedelta(seconds=wait),
                 )
@@ -251,10 +272,9 @@ class MessageRelay:
         messages = self._repositories.messages
         gives_up = trouble.answered and stored.failures + 1 >= SET_ASIDE_AFTER
         set_aside = gives_up or stored.set_aside_at is not None
-        delay = RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS)) - 1]
         await messages.postpone(
             stored.id,
-            SET_ASIDE_SECONDS if set_aside else delay,
+            SET_ASIDE_SECONDS if set_aside else _delay(stored),
             trouble=trouble.what,
             failed=trouble.answered,
             set_aside=set_aside,
@@ -265,6 +285,19 @@ class MessageRelay:
         else:
             log.warning("message waits", why=trouble.what, tries=stored.attempts, **_named(stored))
         return await messages.get(stored.id)
+
+    async def _wait_after_reset(self, stored: StoredMessage, why: str) -> StoredMessage:
+        """Set the message aside, so that it holds up no later message of its lane."""
+        seconds = _delay(stored) if stored.attempts < SET_ASIDE_AFTER else SET_ASIDE_SECONDS
+        await self._repositories.messages.postpone(stored.id, seconds, trouble=why, set_aside=True)
+        log.info("message waits after a reset", why=why, tries=stored.attempts, **_named(stored))
+        return await self._repositories.messages.get(stored.id)
+
+    async def _is_of_another_seat(self, stored: StoredMessage) -> bool:
+        """Whether somebody else has the author's seat now. After a reset other people may be chosen."""
+        of, _, person = stored.author_id.partition(":")
+        seats = await self._repositories.seats.seats(stored.process_id) if of == "participant" else []
+        return any(seat.alias == stored.author.alias and seat.person != person for seat in seats)
 
     async def _overtake(self, applied: StoredMessage) -> None:
         """Refuse the earlier messages of the lane that were set aside, because `applied` was applied after them."""
@@ -277,7 +310,7 @@ class MessageRelay:
     async def _outcome(self, stored: StoredMessage) -> MessageVerdict | None:
         """Return the verdict of an earlier attempt that timed out here; None if the workflow never received it."""
         update = self.client.get_workflow_handle(stored.process_id).get_update_handle(
-            stored.id, result_type=MessageVerdict
+            _update_id(stored), result_type=MessageVerdict
         )
         try:
             verdict: MessageVerdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))
@@ -315,6 +348,15 @@ def _refusal(failed: WorkflowUpdateFailedError) -> MessageVerdict | _Trouble:
         with suppress(ValidationError):
             return MessageVerdict.model_validate(cause.details[0])
     return _Trouble(cause.type or "failed", answered=True)
+
+
+def _update_id(stored: StoredMessage) -> str:
+    """Return the id of the message's update. After a reset Temporal may hold the former update and never answer it."""
+    return f"{stored.id}/{stored.sent_again}" if stored.sent_again else stored.id
+
+
+def _delay(stored: StoredMessage) -> float:
+    return RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS)) - 1]
 
 
 def _named(stored: StoredMessage) -> dict[str, str]:

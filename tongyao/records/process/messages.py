@@ -62,7 +62,8 @@ class StoredMessage(Value):
 
     `payload`: the fields of the message's kind; it contains ids of texts, never texts. `via`: the origin of the
     message. `failures`: replies of its process that were no verdict. `trouble`: the reason why the last try gave no
-    verdict, a closed word. `login`: the operator's login, which is never sent along.
+    verdict, a closed word. `login`: the operator's login, which is never sent along. `sent_again`: how often the
+    message was marked for delivery again after a reset of its workflow.
     """
 
     id: str
@@ -85,6 +86,7 @@ class StoredMessage(Value):
     failures: int
     trouble: str
     set_aside_at: datetime | None
+    sent_again: int
     created_at: datetime
     decided_at: datetime | None
 
@@ -332,7 +334,8 @@ async def send_again(connection: Connection, process_id: str, lanes: Mapping[str
     applied message).
 
     Accepted messages after that state are delivered again, in order, and so are messages about ends of children,
-    accepted or not. Returns their number. New messages get numbers above those that the workflow has applied.
+    accepted or not. Returns their number. New messages get numbers above those that the workflow has applied. Messages
+    without a verdict are also counted as sent again, because Temporal may have refused their updates during the reset.
     """
     await connection.execute(
         """INSERT INTO lanes AS l (process_id, lane, last)
@@ -346,6 +349,9 @@ async def send_again(connection: Connection, process_id: str, lanes: Mapping[str
            WHERE process_id = %s AND state = 'decided' AND ((verdict ->> 'accepted')::boolean OR kind = 'child_ended')
                AND number > COALESCE((%s::jsonb ->> lane)::int, 0)""",
         [process_id, Jsonb(dict(lanes))],
+    )
+    await connection.execute(
+        "UPDATE messages SET sent_again = sent_again + 1 WHERE process_id = %s AND state = 'pending'", [process_id]
     )
     return cursor.rowcount
 
