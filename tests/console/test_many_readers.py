@@ -32,14 +32,18 @@ MOST_STATEMENTS = 24
 counted: ContextVar[Counter[str] | None] = ContextVar("counted", default=None)
 
 
-@pytest.fixture
-async def house(gateway: GatewayHarness) -> AsyncIterator[Ferry]:
+async def in_round_3(gateway: GatewayHarness) -> AsyncIterator[Ferry]:
     """A process in its third round, in which one person is asked."""
     found = await ferry(gateway)
     await found.start()
     await found.until_round(3)
     yield found
     await found.stack.say(found.pid, "cancel")
+
+
+house = pytest.fixture(scope="module", name="house")(in_round_3)
+"""For tests that only read it."""
+own_house = pytest.fixture(name="own_house")(in_round_3)
 
 
 @asynccontextmanager
@@ -127,9 +131,10 @@ async def test_two_sessions_of_one_person_get_forms_of_their_own(gateway: Gatewa
 
 
 async def test_whoever_asks_after_an_erasure_gets_nothing_that_was_read_before(
-    gateway: GatewayHarness, house: Ferry, database_url: str
+    gateway: GatewayHarness, own_house: Ferry, database_url: str
 ) -> None:
     """The first reader's page is held back after its texts were read; the second asks when they are erased."""
+    house = own_house
     path, repositories = f"/console/processes/{house.pid}", gateway.context.repositories
     words = house.case.intent.split(".")[0]
     waiting = "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND relation = 'inbox'::regclass"

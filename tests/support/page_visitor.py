@@ -94,13 +94,14 @@ class PageVisitor:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http, self.page = http, Page()
 
-    async def sign_in(self, secret: str) -> None:
-        """Open a session with this token. Reads no page behind the page of signing in."""
+    async def sign_in(self, secret: str) -> httpx.Response:
+        """Open a session with this token. Returns the answer, which sends them to their inbox; its page is not read."""
         await self.get("/enter")
         form = self.page.one("#secret").within("form")
         fields = {**dict(sent(form)), "secret": secret}
         answer = await self.http.post(f"{BASE}/enter", data=fields, follow_redirects=False)
         assert answer.status_code == 303, answer.text
+        return answer
 
     async def get(self, path: str, *, code: int = 200) -> Page:
         """Read a page. `code`: of the answer."""
@@ -127,7 +128,12 @@ class PageVisitor:
         return self._read(await self.http.get(self._address(found[0].attributes["href"])), 200)
 
     async def submit(
-        self, button: str | Element, filled: Mapping[str, Filled] | None = None, *, within: str = "body", code: int = 200
+        self,
+        button: str | Element,
+        filled: Mapping[str, Filled] | None = None,
+        *,
+        within: str = "body",
+        code: int = 200,
     ) -> Page:
         """Fill in fields of the button's form, press the button, and read the page that comes of it.
 
