@@ -41,7 +41,7 @@ async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its
         await visitor.get(address)
         assert (await visitor.submit("Sign in")).place == "/"
         await visitor.get(address)  # the mail is opened once more
-        page = await visitor.submit("Sign in")
+        page = await visitor.submit("Sign in", code=401)
         assert "You are signed in here." in page.main.text
         assert "I am new here" not in page.main.text
         assert (await visitor.follow("To the inbox")).place == "/"
