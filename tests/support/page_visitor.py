@@ -44,26 +44,25 @@ class Page(Document):
         return bool(self.main.all("a[href]", text))
 
     def button(self, text: str, within: str = "body") -> Element:
-        """The one button with this text: one with nothing but it, or else one that contains it."""
-        buttons = [one for section in self.all(within) for one in section.all("button")]
-        found = [one for one in buttons if one.text == text] or [one for one in buttons if text in one.text]
-        assert len(found) == 1, (text, found or [one.text for one in buttons])
-        return found[0]
+        return the_one(text, [one for section in self.all(within) for one in section.all("button")])
 
     def has_button(self, text: str, within: str = "body") -> bool:
         return any(text in one.text for section in self.all(within) for one in section.all("button"))
 
     def field(self, name: str, within: Element | None = None) -> Element:
-        """A field, by its selector (`#words`, `[name=scene]`) or by its label: one with nothing but this text, or else one that
-        contains it."""
+        """A field, by its label or by its selector (`#words`, `[name=scene]`)."""
         scope = within or self.main
         if name[0] in "#[":
             return scope.one(name)
-        labels = scope.all("label")
-        found = [one for one in labels if one.text == name] or [one for one in labels if name in one.text]
-        assert len(found) == 1, (name, found or [one.text for one in labels])
-        [label] = found
+        label = the_one(name, scope.all("label"))
         return scope.one(f"#{label.attributes['for']}") if "for" in label.attributes else label.one(FIELDS)
+
+
+def the_one(text: str, elements: Sequence[Element]) -> Element:
+    """The one element with nothing but this text, or else the one that contains it. Raises `AssertionError` for none or several."""
+    found = [one for one in elements if one.text == text] or [one for one in elements if text in one.text]
+    assert len(found) == 1, (text, [one.text for one in found or elements])
+    return found[0]
 
 
 def is_sound(page: Page) -> None:
@@ -121,11 +120,9 @@ class PageVisitor:
         return self.page
 
     async def follow(self, text: str, within: str = "body") -> Page:
-        """Follow the one link with this text: one with nothing but it, or else one that contains it."""
-        links = [one for section in self.page.all(within) for one in section.all("a[href]")]
-        found = [one for one in links if one.text == text] or [one for one in links if text in one.text]
-        assert len(found) == 1, (text, found or [one.text for one in links])
-        return self._read(await self.http.get(self._address(found[0].attributes["href"])), 200)
+        """Follow the one link with this text."""
+        link = the_one(text, [one for section in self.page.all(within) for one in section.all("a[href]")])
+        return self._read(await self.http.get(self._address(link.attributes["href"])), 200)
 
     async def submit(
         self,
