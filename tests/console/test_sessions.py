@@ -22,8 +22,12 @@ __all__ = ["gateway"]
 async def test_a_person_signs_in_with_a_token_and_sees_their_inbox(gateway: GatewayHarness) -> None:
     async with gateway.visitor(await gateway.person("p-anna")) as visitor:
         assert (await visitor.get("/")).h1 == "Nothing waits for you"
+        session = visitor.http.cookies["tongyao_session"]
         assert (await visitor.submit("Sign out")).place == "/enter"
         assert (await visitor.get("/")).place == "/enter"
+        visitor.http.cookies.clear()
+        visitor.http.cookies.set("tongyao_session", session, path="/console")
+        assert (await visitor.get("/")).place == "/enter", "the session has ended, and not only its cookie"
 
 
 async def test_the_console_works_without_script(gateway: GatewayHarness) -> None:
@@ -34,6 +38,7 @@ async def test_the_console_works_without_script(gateway: GatewayHarness) -> None
 
 async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its_page(gateway: GatewayHarness) -> None:
     link = await issue_link(gateway.context, Caller(Role.PERSON, "p-bo"), "p-bo")
+    await gateway.scene()  # without a scene nobody could join
     address = f"/enter?link={link.secret}"
     async with gateway.visitor() as program:
         await program.get(address)
