@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Final, Literal
+from typing import Literal
 
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page
 
-from tongyao import protocol
-
-
-def _values() -> frozenset[str]:
-    """The values of all enumerations of the protocol, as programs write them."""
-    for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
-        importlib.import_module(module.name)
-    kinds = [kind for kind in StrEnum.__subclasses__() if kind.__module__.startswith(protocol.__name__)]
-    return frozenset(member.value for kind in kinds for member in kind)
-
-
-VALUES: Final = _values()
-
+from tests.support.page_visitor import VALUES
 
 Theme = Literal["light", "dark"]
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.console.conftest import DESK, PHONE, Console
+from tests.console.conftest import PHONE, Console
 from tests.console.looking import looks_right
 from tests.console.room import Ferry, ferry
+from tests.gateway.conftest import GatewayHarness
 from tests.support.scripted import Rule
 
 ONLY_P03: dict[str, Any] = {
@@ -18,21 +19,19 @@ ONLY_P03: dict[str, Any] = {
     "tasks": [],
 }
 CONTACT = "How to reach you"
+LOOK = "Look for other people for this"
 
 
 @pytest.fixture
-async def house(console: Console) -> Ferry:
-    return await ferry(console.harness)
+async def house(gateway: GatewayHarness) -> Ferry:
+    return await ferry(gateway)
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESK])
-async def test_what_was_typed_stays_when_another_answer_is_chosen(
-    console: Console, house: Ferry, viewport: dict[str, int]
-) -> None:
+async def test_what_was_typed_stays_when_another_answer_is_chosen(console: Console, house: Ferry) -> None:
     await house.start()
     await house.until_answering()
     await house.stack.asked(house.pid, house.human, 1, what="answer")
-    async with console.visitor(house.tokens[house.human], viewport=viewport) as page:
+    async with console.visitor(house.tokens[house.human], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/processes/{house.pid}/delivery")
         await page.get_by_label(CONTACT).fill("At the pier office.")
         await page.get_by_text("I would commit if one thing were different").click()
@@ -50,105 +49,101 @@ async def test_what_was_typed_stays_when_another_answer_is_chosen(
     assert (answer.alias, answer.decision) == (house.human, "propose")
 
 
-@pytest.mark.parametrize(
-    ("language", "title", "button"),
-    [
-        ("en", "A plan in which you have no part", "Yes, they may know who I am"),
-        ("zh", "这份方案里没有你的一份", "可以，让他们知道我是谁"),
-    ],
-)
-async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_same(
-    console: Console, house: Ferry, language: str, title: str, button: str
+async def test_an_answer_in_whose_way_other_words_stand_is_not_sent_without_script_either(
+    gateway: GatewayHarness, house: Ferry
 ) -> None:
-    rule = Rule(step="plan", draft=ONLY_P03)
-    console.harness.engine.script.rules.append(rule)
-    await house.start()
-    await house.until_answering()
-    console.harness.engine.script.rules.remove(rule)
-    async with console.visitor(house.tokens["P01"], language=language) as page:
-        await page.goto(f"{console.url}/console/processes/{house.pid}/delivery")
-        assert await page.get_by_role("heading", level=1).inner_text() == title
-        await looks_right(page)
-        await page.get_by_role("button", name=button).click()
-        await page.wait_for_url("**/delivery?done=commit")
-        told = await page.get_by_role("status").first.inner_text()
-        assert told.startswith(
-            "The person who asked and the people who commit" if language == "en" else "提出的人和接下的人"
-        ), told
-
-
-@pytest.mark.parametrize(
-    ("language", "question"),
-    [
-        ("en", "You have no part in this plan. May they know who you are?"),
-        ("zh", "这份方案里没有你的一份。要让他们知道你是谁吗？"),
-    ],
-)
-async def test_the_inbox_asks_who_has_no_part_of_the_plan_what_the_page_of_the_plan_asks(
-    console: Console, house: Ferry, language: str, question: str
-) -> None:
-    rule = Rule(step="plan", draft={**ONLY_P03, "roles": [{**ONLY_P03["roles"][0], "alias": "P01"}]})
-    console.harness.engine.script.rules.append(rule)
     await house.start()
     await house.until_answering()
     await house.stack.asked(house.pid, house.human, 1, what="answer")
-    console.harness.engine.script.rules.remove(rule)
-    async with console.visitor(house.tokens[house.human], language=language, viewport=PHONE) as page:
-        assert await page.locator("#ask").inner_text() == question
-        await looks_right(page)
-        await page.goto(f"{console.url}/console/processes/{house.pid}")
-        assert question in await page.locator("main > header").inner_text()
-    await house.stack.say(house.pid, "conclude")
+    async with gateway.visitor(house.tokens[house.human]) as visitor:
+        await visitor.get(f"/processes/{house.pid}/delivery")
+        written = {"Why (optional)": "The winter is too short."}
+        page = await visitor.submit("I commit to this part", written, code=422)
+        assert "you also wrote in the field of another answer" in page.alert
+        assert not await house.stack.repositories.plans.answers(house.pid)
+        assert "open" in page.field("Why (optional)").within("details").attributes, "what was written is seen"
+        page = await visitor.submit("[value=decline]")
+        assert page.place.endswith("/delivery?done=decline")
+    [answer] = await house.stack.repositories.plans.answers(house.pid)
+    assert (answer.alias, answer.decision) == (house.human, "decline")
 
 
-async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(console: Console, house: Ferry) -> None:
+async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_same(
+    gateway: GatewayHarness, house: Ferry
+) -> None:
+    rule = Rule(step="plan", draft=ONLY_P03)
+    gateway.engine.script.rules.append(rule)
     await house.start()
     await house.until_answering()
-    said: dict[str, Any] = {"alias": house.human, "revision": 1, "answer": "decline"}
-    assert (await house.stack.say(house.pid, "answer_plan", **said)).accepted
-    number = int(house.human[1:])
-    await house.stack.asked(house.pid, "P00", number, what="hole")
-    async with console.visitor(house.tokens["P00"]) as page:
-        for path in (f"/asks/{house.pid}/residual/plan/1/hole/{house.human}", f"/processes/{house.pid}/plan"):
-            await page.goto(f"{console.url}/console{path}")
-            assert await page.get_by_text("nobody can answer the plan any more").count() == 1
-            await looks_right(page)
-        await page.goto(f"{console.url}/console/asks/{house.pid}/replan/1")
-        ends = page.get_by_role("button", name="Leave the plan as it is")
-        assert "nobody can answer the plan any more" in await ends.inner_text()
+    gateway.engine.script.rules.remove(rule)
+    for alias, language, title, button, begins in (
+        (
+            "P01",
+            "en",
+            "A plan in which you have no part",
+            "Yes, they may know who I am",
+            "The person who asked and the people who commit",
+        ),
+        ("P02", "zh", "这份方案里没有你的一份", "可以，让他们知道我是谁", "提出的人和接下的人"),
+    ):
+        async with gateway.visitor(house.tokens[alias], language=language) as visitor:
+            page = await visitor.get(f"/processes/{house.pid}/delivery")
+            assert page.h1 == title
+            page = await visitor.submit(button)
+            assert page.place == f"/processes/{house.pid}/delivery?done=commit"
+            assert page.status[0].startswith(begins), page.status
+    answers = await house.stack.repositories.plans.answers(house.pid)
+    assert {(one.alias, one.decision) for one in answers} == {("P01", "commit"), ("P02", "commit")}
     await house.stack.say(house.pid, "conclude")
 
 
-async def test_where_who_declined_had_no_part_nobody_is_looked_for_in_their_place(
-    console: Console, house: Ferry
+async def test_who_has_no_part_is_asked_whether_they_may_be_known_and_nobody_is_looked_for_in_their_place(
+    gateway: GatewayHarness, house: Ferry
 ) -> None:
     rule = Rule(step="plan", draft={**ONLY_P03, "roles": [{**ONLY_P03["roles"][0], "alias": "P01"}]})
-    console.harness.engine.script.rules.append(rule)
+    gateway.engine.script.rules.append(rule)
     await house.start()
     await house.until_answering()
-    console.harness.engine.script.rules.remove(rule)
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    gateway.engine.script.rules.remove(rule)
+    for language, question in (
+        ("en", "You have no part in this plan. May they know who you are?"),
+        ("zh", "这份方案里没有你的一份。要让他们知道你是谁吗？"),
+    ):
+        async with gateway.visitor(house.tokens[house.human], language=language) as visitor:
+            assert (await visitor.get("/")).one("#ask").text == question
+            assert question in (await visitor.get(f"/processes/{house.pid}")).one("main > header").text
     said: dict[str, Any] = {"alias": house.human, "revision": 1, "answer": "decline"}
     assert (await house.stack.say(house.pid, "answer_plan", **said)).accepted
-    number = int(house.human[1:])
-    await house.stack.asked(house.pid, "P00", number, what="hole")
-    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
-        await page.goto(f"{console.url}/console/asks/{house.pid}/residual/plan/1/hole/{house.human}")
-        await page.get_by_text("The plan has no part for the people who declined").wait_for()
-        assert not await page.get_by_role("button", name="Look for other people for this").count()
-        await looks_right(page)
-        await page.get_by_role("button", name="Leave the plan as it is").click()
-        await page.wait_for_url("**/console/?done=answered*")
+    await house.stack.asked(house.pid, "P00", int(house.human[1:]), what="hole")
+    async with gateway.visitor(house.tokens["P00"]) as visitor:
+        page = await visitor.get(f"/asks/{house.pid}/residual/plan/1/hole/{house.human}")
+        assert "The plan has no part for the people who declined" in page.main.text
+        assert not page.has_button(LOOK)
+        page = await visitor.submit("Leave the plan as it is")
+        assert page.place.startswith("/?done=answered")
 
 
-@pytest.mark.parametrize(
-    ("language", "title", "anew", "new"),
-    [
-        ("en", "Do you commit to your part of version 2?", "you are asked again", "This is new:"),
-        ("zh", "第 2 版里你的那一份，你接下吗？", "再问你一次", "新写的："),
-    ],
-)
+async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(
+    gateway: GatewayHarness, house: Ferry
+) -> None:
+    await house.start()
+    await house.until_answering()
+    said: dict[str, Any] = {"alias": house.human, "revision": 1, "answer": "decline"}
+    assert (await house.stack.say(house.pid, "answer_plan", **said)).accepted
+    await house.stack.asked(house.pid, "P00", int(house.human[1:]), what="hole")
+    async with gateway.visitor(house.tokens["P00"]) as visitor:
+        for path in (f"/asks/{house.pid}/residual/plan/1/hole/{house.human}", f"/processes/{house.pid}/plan"):
+            page = await visitor.get(path)
+            assert page.main.text.count("nobody can answer the plan any more") == 1
+            assert page.has_button(LOOK)
+        page = await visitor.get(f"/asks/{house.pid}/replan/1")
+        assert "nobody can answer the plan any more" in page.button("Leave the plan as it is").text
+    await house.stack.say(house.pid, "conclude")
+
+
 async def test_an_answer_that_is_asked_for_again_says_that_the_plan_is_a_new_one_and_what_changed(
-    console: Console, house: Ferry, language: str, title: str, anew: str, new: str
+    console: Console, house: Ferry
 ) -> None:
     await house.start()
     await house.until_answering()
@@ -161,13 +156,16 @@ async def test_an_answer_that_is_asked_for_again_says_that_the_plan_is_a_new_one
     assert (await house.stack.say(house.pid, "replan", proposals=[house.human])).accepted
     await house.stack.asked(house.pid, house.human, 2, what="answer")
     console.harness.engine.script.rules.remove(rule)
-    async with console.visitor(house.tokens[house.human], language=language, viewport=PHONE) as page:
-        for path in ("/", f"/processes/{house.pid}/delivery"):
-            await page.goto(f"{console.url}/console{path}")
-            main = await page.locator("main").inner_text()
-            assert anew in main and new in main
-            assert "counts who crosses" in main.split(new)[1]
-            await looks_right(page)
-        await page.goto(f"{console.url}/console/")
-        assert await page.get_by_role("heading", name=title).is_visible()
+    for language, title, anew, new in (
+        ("en", "Do you commit to your part of version 2?", "you are asked again", "This is new:"),
+        ("zh", "第 2 版里你的那一份，你接下吗？", "再问你一次", "新写的："),
+    ):
+        async with console.harness.visitor(house.tokens[house.human], language=language) as visitor:
+            for path in ("/", f"/processes/{house.pid}/delivery"):
+                main = (await visitor.get(path)).main.text
+                assert anew in main and new in main
+                assert "counts who crosses" in main.split(new)[1]
+            assert (await visitor.get("/")).all("h2", title)
+    async with console.visitor(house.tokens[house.human], viewport=PHONE) as page:
+        await looks_right(page)
     await house.stack.say(house.pid, "conclude")

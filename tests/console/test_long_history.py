@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
-import httpx
-
 from tests.console.room import ferry
-from tests.console.test_access import gateway, sign_in
-from tests.gateway.conftest import GatewayHarness
-from tests.support.serving import served
+from tests.gateway.conftest import GatewayHarness, gateway
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging.party_events import party_events
@@ -38,8 +33,7 @@ async def test_a_page_takes_all_events_of_a_long_history_into_account(gateway: G
     told, _ = await party_events(gateway.context, demander, pid)
     while (await told.read())[0]:
         pass
-    async with served(gateway.app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
-        await sign_in(http, house.tokens[DEMANDER])
-        shown = (await http.get(f"/console/processes/{pid}")).text
-    assert re.findall(r"/live\?shown=([^\"]*)", shown) == [told.position]
+    async with gateway.visitor(house.tokens[DEMANDER]) as visitor:
+        live = (await visitor.get(f"/processes/{pid}")).one("[data-live]").attributes["data-live"]
+    assert live == f"/console/processes/{pid}/live?shown={told.position}"
     await house.stack.handle(pid).terminate()

@@ -16,10 +16,11 @@ import pytest
 from psycopg import AsyncCursor
 
 from tests.console.room import Ferry, ferry
-from tests.console.test_access import FORM_TOKEN, gateway, sign_in
-from tests.gateway.conftest import GatewayHarness
+from tests.console.test_access import FORM_TOKEN
+from tests.gateway.conftest import GatewayHarness, gateway
 from tests.support.erasing import destroy_key
 from tests.support.until import until
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.privacy.erasure import Erasing
 
@@ -32,25 +33,34 @@ MOST_STATEMENTS = 24
 counted: ContextVar[Counter[str] | None] = ContextVar("counted", default=None)
 
 
-@pytest.fixture
-async def house(gateway: GatewayHarness) -> AsyncIterator[Ferry]:
-    """A process in its third round, in which one person is asked."""
+async def in_round_3(gateway: GatewayHarness) -> AsyncIterator[Ferry]:
+    """A process in its third round, in which all proxies have spoken and one person is asked: nothing changes by itself."""
     found = await ferry(gateway)
     await found.start()
     await found.until_round(3)
+
+    async def proxies_have_spoken() -> bool:
+        received = await found.stack.repositories.events.of_kind(found.pid, EventKind.PROJECTION_RECEIVED)
+        return {one.data["alias"] for one in received if one.data["round"] == 3} == set(found.seats) - {found.human}
+
+    await until(proxies_have_spoken)
     yield found
     await found.stack.say(found.pid, "cancel")
+
+
+house = pytest.fixture(scope="module", name="house")(in_round_3)
+"""For tests that only read it."""
+own_house = pytest.fixture(name="own_house")(in_round_3)
 
 
 @asynccontextmanager
 async def browsers(gateway: GatewayHarness, *secrets: str) -> AsyncIterator[list[httpx.AsyncClient]]:
     """Browsers that are signed in with these tokens."""
     async with AsyncExitStack() as closing:
-        found = [await closing.enter_async_context(gateway.client()) for _ in secrets]
-        for http, secret in zip(found, secrets, strict=True):
-            http.timeout = 60
-            await sign_in(http, secret)
-        yield found
+        visitors = [await closing.enter_async_context(gateway.visitor(secret)) for secret in secrets]
+        for one in visitors:
+            one.http.follow_redirects = False
+        yield [one.http for one in visitors]
 
 
 @pytest.fixture
@@ -127,9 +137,10 @@ async def test_two_sessions_of_one_person_get_forms_of_their_own(gateway: Gatewa
 
 
 async def test_whoever_asks_after_an_erasure_gets_nothing_that_was_read_before(
-    gateway: GatewayHarness, house: Ferry, database_url: str
+    gateway: GatewayHarness, own_house: Ferry, database_url: str
 ) -> None:
     """The first reader's page is held back after its texts were read; the second asks when they are erased."""
+    house = own_house
     path, repositories = f"/console/processes/{house.pid}", gateway.context.repositories
     words = house.case.intent.split(".")[0]
     waiting = "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND relation = 'inbox'::regclass"

@@ -25,7 +25,7 @@ from structlog.testing import capture_logs
 from tests.console.conftest import Console
 from tests.console.looking import looks_right
 from tests.gateway.conftest import GatewayHarness
-from tests.support.openid_provider import CLIENT, SECRET, Provider, openid_provider
+from tests.support.openid_provider import CLIENT, SECRET, Provider, new_key, openid_provider
 from tests.support.serving import served
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -47,8 +47,8 @@ HOURS = 2
 class Place:
     """A gateway at which people sign in with the accounts of `provider`."""
 
-    def __init__(self, harness: GatewayHarness, provider: Provider, url: str) -> None:
-        self.harness, self.provider, self.url = harness, provider, url
+    def __init__(self, harness: GatewayHarness, provider: Provider) -> None:
+        self.harness, self.provider = harness, provider
 
     @property
     def repositories(self) -> Repositories:
@@ -70,7 +70,7 @@ class Visitor:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.http = httpx.AsyncClient(base_url=place.url, follow_redirects=False, timeout=60)
+        self.http = browser_by_hand(place)
 
     async def form_token(self, path: str) -> str:
         return field((await self.http.get(path)).text, "form_token")
@@ -97,6 +97,11 @@ class Visitor:
         return (await self.http.get("/console/")).status_code == 200
 
 
+def browser_by_hand(place: Place, **more: Any) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=place.harness.app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8700", follow_redirects=False, **more)
+
+
 class Person:
     def __init__(self, browser: Visitor, id: str, token: str) -> None:
         self.browser, self.id, self.token = browser, id, token
@@ -117,7 +122,7 @@ def field(html: str, name: str) -> str:
 
 
 async def returned(address: str) -> str:
-    async with httpx.AsyncClient(follow_redirects=False) as http:
+    async with httpx.AsyncClient(follow_redirects=False, verify=False) as http:  # without TLS: no certificates to load
         answer = await http.get(address)
     assert answer.status_code == 302, answer.text
     return answer.headers["location"]
@@ -134,18 +139,36 @@ def connection(provider: Provider, **more: Any) -> OpenIDConnect:
     return OpenIDConnect(provider.url, **{**given, **more})
 
 
-@asynccontextmanager
-async def opened(gateway: GatewayHarness, **more: Any) -> AsyncIterator[Place]:
-    async with openid_provider() as provider:
-        harness = gateway.also(openid=connection(provider, **more))
-        async with served(harness.app) as url:
-            yield Place(harness, provider, url)
+class Current:
+    """The connection of the test that runs. One application serves all tests of this file: to make one takes a while."""
+
+    def __init__(self) -> None:
+        self.connection: OpenIDConnect | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+
+@pytest.fixture(scope="module")
+async def shared(gateway: GatewayHarness) -> tuple[GatewayHarness, Current]:
+    current = Current()
+    return gateway.also(openid=current), current
 
 
 @pytest.fixture
-async def place(gateway: GatewayHarness) -> AsyncIterator[Place]:
-    async with opened(gateway) as made:
-        yield made
+async def place(shared: tuple[GatewayHarness, Current]) -> AsyncIterator[Place]:
+    """With a provider of its own, of which the gateway knows nothing yet."""
+    harness, current = shared
+    async with openid_provider() as provider:
+        current.connection = connection(provider)
+        yield Place(harness, provider)
+
+
+@asynccontextmanager
+async def opened(gateway: GatewayHarness, **more: Any) -> AsyncIterator[Place]:
+    """With other settings."""
+    async with openid_provider() as provider:
+        yield Place(gateway.also(openid=connection(provider, **more)), provider)
 
 
 def code_of(answer: httpx.Response) -> str:
@@ -173,10 +196,14 @@ async def test_an_account_that_a_person_connected_opens_them_in_another_browser(
 async def test_a_person_signs_in_and_out_in_a_real_browser(place: Place, browser: Browser) -> None:
     """Chromium goes from one site to the other and back with the cookie, and the pages' own policy lets it."""
     anna = await place.person()
-    console = Console(place.harness, browser, place.url)
+    async with served(place.harness.app) as url:
+        await in_and_out(Console(place.harness, browser, url), place, anna)
+
+
+async def in_and_out(console: Console, place: Place, anna: Person) -> None:
     place.provider.user = {"sub": "a-2", "preferred_username": "anna.b"}
     async with console.visitor(anna.token) as page:
-        await page.goto(f"{place.url}/console/me")
+        await page.goto(f"{console.url}/console/me")
         await page.get_by_role("link", name="Sign in with the valley's accounts from now on").click()
         await page.get_by_text("Account: anna.b").wait_for()
         await looks_right(page, ("light", "dark"))
@@ -184,16 +211,16 @@ async def test_a_person_signs_in_and_out_in_a_real_browser(place: Place, browser
         await page.get_by_text("The account is connected").wait_for()
         await looks_right(page)
     async with console.visitor(language="zh") as page:
-        await page.goto(f"{place.url}/console/enter")
+        await page.goto(f"{console.url}/console/enter")
         await looks_right(page)
         await page.get_by_role("link", name="用 the valley's accounts 登录").click()
         await page.wait_for_url("**/console/")
         await page.get_by_role("button", name="退出登录").click()
         await page.wait_for_url("**/console/enter")
-        await page.goto(f"{place.url}/console/")
+        await page.goto(f"{console.url}/console/")
         await page.wait_for_url("**/console/enter")
         place.provider.user = {"sub": "somebody else"}
-        await page.goto(f"{place.url}/console/openid")
+        await page.goto(f"{console.url}/console/openid")
         await page.get_by_text("账号：somebody else").wait_for()
         await looks_right(page, ("light", "dark"))
 
@@ -396,7 +423,7 @@ async def test_an_answer_opens_one_session(place: Place) -> None:
     address = await visitor.at_provider("a-8")
     cookies = dict(visitor.http.cookies)
     assert (await visitor.http.get(address)).status_code == 303
-    again = httpx.AsyncClient(base_url=place.url, cookies=cookies)
+    again = browser_by_hand(place, cookies=cookies)
     assert code_of(await again.get(address)) == "sign_in_refused"
 
 
@@ -515,7 +542,7 @@ async def test_the_provider_is_asked_for_its_document_once_in_a_while(place: Pla
 
 async def test_a_key_that_the_provider_changed_is_used_at_once(place: Place) -> None:
     await place.person("a-13")
-    place.provider.key = RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"})
+    place.provider.key = new_key()
     assert (await Visitor(place).sign_in("a-13")).status_code == 303
 
 

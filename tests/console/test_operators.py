@@ -11,8 +11,8 @@ from temporalio.service import RPCError
 
 from tests.console.conftest import Console
 from tests.console.looking import looks_right
+from tests.gateway.conftest import GatewayHarness
 from tests.support.scripted import Rule
-from tests.support.serving import served
 from tests.support.until import until
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
@@ -23,9 +23,9 @@ UI = "http://temporal.invalid/namespaces/default/workflows"
 
 
 @pytest.fixture
-async def held(console: Console) -> AsyncIterator[tuple[str, str, str]]:
+async def held(gateway: GatewayHarness) -> AsyncIterator[tuple[str, str, str]]:
     """A process that waits for a person, and two that an empty account holds before their plan."""
-    stack, engine = console.harness.stack, console.harness.engine
+    stack, engine = gateway.stack, gateway.engine
     flag = uuid.uuid4().hex
     engine.script.rules.append(Rule(step="plan", do="operator_needed", until=flag, message=WHY))
     people = await stack.people({"anna": f"I have {SECRET}.", "bo": "I repair engines, and I never work at night."})
@@ -74,48 +74,35 @@ async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(
             assert (await console.harness.stack.end(one)).plans
 
 
-async def test_one_can_be_tried_first(console: Console, held: tuple[str, str, str]) -> None:
-    async with console.visitor(await console.harness.operator(), language="zh") as page:
-        await page.goto(f"{console.url}/console/operators/suspended")
-        why = await page.get_by_role("row").filter(has_text=held[1]).inner_text()
-        assert f"有一步需要运维处理。{WHY.replace('the', 'The', 1)}" in why
-        await looks_right(page)
-        await page.goto(f"{console.url}/console/operators")
-        assert await page.locator("h1").inner_text() == "有一种原因让 2 个过程暂停"
-        await page.get_by_role("button", name="先试一个").click()
-        assert await page.get_by_role("status").inner_text() == "已恢复一个过程。"
+async def test_one_can_be_tried_first(gateway: GatewayHarness, held: tuple[str, str, str]) -> None:
+    async with gateway.visitor(await gateway.operator(), language="zh") as visitor:
+        page = await visitor.get("/operators/suspended")
+        why = page.one("tr", held[1]).text
+        assert "有一步需要运维处理。" in why and WHY.replace("the", "The", 1) in why
+        page = await visitor.get("/operators")
+        assert page.h1 == "有一种原因让 2 个过程暂停"
+        page = await visitor.submit("先试一个")
+        assert page.status == ["已恢复一个过程。"]
 
 
 async def test_the_pages_link_into_temporal_and_show_nothing_that_anybody_said(
-    console: Console, held: tuple[str, str, str]
+    gateway: GatewayHarness, held: tuple[str, str, str]
 ) -> None:
-    harness = console.harness.also(temporal_ui=UI)
-    operator = await harness.operator()
-    async with served(harness.app) as url, Console(harness, console.browser, url).visitor(operator) as page:
-        for path in (
-            "operators",
-            "operators/running",
-            "operators/waiting",
-            "operators/suspended",
-            "operators/failed",
-        ):
-            await page.goto(f"{url}/console/{path}")
-            assert SECRET not in await page.content() and "ferry" not in await page.content()
-            await looks_right(page)
-        await page.goto(f"{url}/console/operators/suspended")
-        link = (
-            await page.get_by_role("row")
-            .filter(has_text=held[0])
-            .get_by_role("link", name="In Temporal")
-            .get_attribute("href")
-        )
+    harness = gateway.also(temporal_ui=UI)
+    async with harness.visitor(await harness.operator()) as visitor:
+        for path in ("", "/running", "/waiting", "/suspended", "/failed"):
+            await visitor.get(f"/operators{path}")
+            html = (await visitor.http.get(f"/console/operators{path}")).text
+            assert SECRET not in html and "ferry" not in html
+        page = await visitor.get("/operators/suspended")
+        link = page.one("tr", held[0]).one("a", "In Temporal").attributes["href"]
         row = await harness.stack.repositories.processes.get(held[0])
         assert link == f"{UI}/{held[0]}/{row.run_id}/history"
 
 
-async def test_nobody_else_opens_them(console: Console) -> None:
-    async with console.visitor(await console.harness.person("p-anna")) as page:
-        assert await page.get_by_role("link", name="Operations").count() == 0
-        answer = await page.goto(f"{console.url}/console/operators")
-        assert answer is not None and answer.status == 403
-        assert await page.locator("h1").inner_text() == "You may not open this page"
+async def test_nobody_else_opens_them(gateway: GatewayHarness) -> None:
+    async with gateway.visitor(await gateway.person("p-anna")) as visitor:
+        page = await visitor.get("/")
+        assert not page.all("a", "Operations")
+        page = await visitor.get("/operators", code=403)
+        assert page.h1 == "You may not open this page"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from mcp.client import Client as McpClient
 
-from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
-from tests.gateway.conftest import said_by
+from tests.gateway.conftest import GatewayHarness, gateway, said_by
 from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 from tongyao.protocol.model.events import EventKind
+
+__all__ = ["gateway"]
 
 
 async def views(house: Ferry) -> dict[str, str]:
@@ -21,19 +22,19 @@ async def views(house: Ferry) -> dict[str, str]:
     return found
 
 
-async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_says_so(console: Console) -> None:
-    house = await ferry(console.harness)
+async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_says_so(gateway: GatewayHarness) -> None:
+    house = await ferry(gateway)
     await house.start()
     await house.until_answering()
     await until(lambda: _asked(house, "P03"), "P03 is asked")
     assert await views(house) == {**dict.fromkeys(house.seats, "possible"), "P03": "asked"}
-    plan = f"{console.url}/console/processes/{house.pid}"
-    async with console.visitor(house.tokens["P01"], viewport=PHONE) as page:
-        assert await page.get_by_role("heading", level=1).inner_text() == "A plan is ready to read"
-        await page.goto(f"{plan}/delivery")
-        await page.get_by_text("It does not answer the plan. You can answer yourself").wait_for()
-        await page.get_by_role("button", name="I commit to this part").click()
-        await page.wait_for_url("**/delivery?done=commit")
+    plan = f"/processes/{house.pid}"
+    async with gateway.visitor(house.tokens["P01"]) as visitor:
+        assert (await visitor.get("/")).h1 == "A plan is ready to read"
+        page = await visitor.get(f"{plan}/delivery")
+        assert "It does not answer the plan. You can answer yourself" in page.main.text
+        page = await visitor.submit("I commit to this part")
+        assert page.place == f"{plan}/delivery?done=commit"
     commit = {"kind": "answer_plan", "revision": 1, "answer": "commit"}
     over_api = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P02"], json=commit)
     assert over_api.status_code == 200, over_api.text
@@ -45,22 +46,20 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     assert answered.status_code == 200, answered.text
     await house.stack.end(house.pid)
     assert await views(house) == {**dict.fromkeys(house.seats, "given"), "P05": "unasked"}
-    async with console.visitor(house.tokens["P00"]) as page:
-        await page.goto(plan)
-        ended = await page.locator("header").inner_text()
+    async with gateway.visitor(house.tokens["P00"]) as visitor:
+        ended = (await visitor.get(plan)).one("main > header").text
         assert "The process has ended: the plan is written." in ended
         assert "Committed: P01 (Mairi Voe), P02 (Donald Ness), P03 (Isbel Croy), P04" in ended
         assert "No answer: P05." in ended
-        await page.goto(f"{plan}/plan")
-        row = page.locator("#answers tr", has_text="P05")
-        assert "No answer" in await row.inner_text()
+        page = await visitor.get(f"{plan}/plan")
+        assert "No answer" in page.one("#answers tr", "P05").text
     markdown = (await house.harness.ask("GET", f"/processes/{house.pid}/plan", house.tokens["P00"])).json()["markdown"]
     assert "### No answer" in markdown and "P05" in markdown.partition("### No answer")[2].split("##")[0]
-    async with console.visitor(house.tokens["P05"]) as page:
+    async with gateway.visitor(house.tokens["P05"]) as visitor:
         for path in ("", "/delivery"):
-            await page.goto(plan + path)
-            await page.get_by_text("Your proxy spoke for you, so nobody waited for your answer to the plan.").wait_for()
-        assert await page.get_by_role("button", name="I commit to this part").count() == 0
+            page = await visitor.get(plan + path)
+            assert "Your proxy spoke for you, so nobody waited for your answer to the plan." in page.main.text
+        assert not page.has_button("I commit to this part")
     refused = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P05"], json=commit)
     assert refused.json()["code"] == "ended"
 
@@ -70,9 +69,9 @@ async def _asked(house: Ferry, alias: str) -> bool:
     return any((one.ask, one.alias) == ("answer", alias) for one in asks)
 
 
-async def test_what_was_said_is_not_asked_again_before_the_process_has_written_it(console: Console) -> None:
+async def test_what_was_said_is_not_asked_again_before_the_process_has_written_it(gateway: GatewayHarness) -> None:
     """Between the verdict and the next write of the process the question still stands in the records."""
-    house = await ferry(console.harness)
+    house = await ferry(gateway)
     await house.start(humans=["P01"])
     await house.stack.asked(house.pid, "P03", 1)
     said = {"kind": "submit_projection", "round": 1, "text": "I can plan rosters."}
@@ -89,9 +88,8 @@ async def test_what_was_said_is_not_asked_again_before_the_process_has_written_i
         await connection.execute(
             "UPDATE inbox SET closed_at = NULL WHERE process_id = %s AND alias = 'P03'", [house.pid]
         )
-    async with console.visitor(house.tokens["P03"], viewport=PHONE) as page:
-        assert await page.get_by_role("heading", level=1).inner_text() == "Nothing waits for you"
-        await page.goto(f"{console.url}/console/processes/{house.pid}")
-        await page.get_by_text("Your words have arrived.").wait_for()
+    async with gateway.visitor(house.tokens["P03"]) as visitor:
+        assert (await visitor.get("/")).h1 == "Nothing waits for you"
+        assert "Your words have arrived." in (await visitor.get(f"/processes/{house.pid}")).main.text
     assert (await house.harness.ask("GET", "/inbox", house.tokens["P03"])).json() == []
     await house.stack.say(house.pid, "cancel")

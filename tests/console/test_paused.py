@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import uuid
 
-from tests.console.conftest import PHONE, Console
 from tests.console.room import ferry
+from tests.gateway.conftest import GatewayHarness, gateway
 from tests.support.scripted import Rule
 from tests.support.until import until
 
+__all__ = ["gateway"]
 
-async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_it_goes_on(console: Console) -> None:
-    house, engine, flag = await ferry(console.harness), console.harness.engine, uuid.uuid4().hex
+
+async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_it_goes_on(
+    gateway: GatewayHarness,
+) -> None:
+    house, engine, flag = await ferry(gateway), gateway.engine, uuid.uuid4().hex
     rule = Rule(step="formulate", do="operator_needed", until=flag, message="the account is empty")
     engine.script.rules.append(rule)
     await house.start()
     await house.stack.until_suspended(house.pid)
-    at = f"{console.url}/console/processes/{house.pid}"
-    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
-        await page.get_by_text("you asked · paused").wait_for()
-        await page.goto(at)
-        await page.get_by_text("This process is paused: a step cannot be done until an operator").wait_for()
-        await page.get_by_role("button", name="Try the step again").click()
-        await page.wait_for_url("**?message=*")
+    at = f"/processes/{house.pid}"
+    async with gateway.visitor(house.tokens["P00"]) as visitor:
+        assert "you asked · paused" in (await visitor.get("/")).main.text
+        page = await visitor.get(at)
+        assert "This process is paused: a step cannot be done until an operator" in page.main.text
+        page = await visitor.submit("Try the step again")
+        assert "?message=" in page.place
 
         async def held_again() -> bool:
-            await page.reload()
-            return await page.get_by_text("This process is paused").count() > 0
+            return "This process is paused" in (await visitor.again()).main.text
 
         await until(held_again)
-        assert not await page.get_by_text("The process continues.").count()
+        assert "The process continues." not in visitor.page.main.text
         engine.mend(flag)
-        await page.goto(at)
-        await page.get_by_role("button", name="Try the step again").click()
+        await visitor.get(at)
+        await visitor.submit("Try the step again")
     engine.script.rules.remove(rule)
     await house.stack.asked(house.pid, house.human, 1)
     await house.stack.say(house.pid, "cancel")

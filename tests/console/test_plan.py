@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from tests.console.conftest import PHONE, Console
 from tests.console.looking import looks_right
+from tests.gateway.conftest import GatewayHarness
 from tests.support.scripted import Rule
 from tests.support.until import until
 from tongyao.app.action_permissions import Role
@@ -34,80 +36,90 @@ PROFILES = {
 }
 
 
-async def ended(console: Console, **settings: Any) -> tuple[str, str, str]:
+async def ended(harness: GatewayHarness, **settings: Any) -> tuple[str, str, str]:
     """A process that has come to its plan: its id, the demander's token and a participant's."""
-    stack = console.harness.stack
+    stack = harness.stack
     people = await stack.people(PROFILES)
     pid = await stack.start(people, auto_confirm=True, **settings)
     await stack.end(pid)
     demander = (await stack.repositories.processes.get(pid)).demander
-    return pid, await console.harness.person(demander), await console.harness.person(people[0])
+    return pid, await harness.person(demander), await harness.person(people[0])
 
 
-async def test_every_claim_of_the_plan_opens_the_sentence_it_rests_on(console: Console) -> None:
-    pid, demander, participant = await ended(console)
+@pytest.fixture(scope="module")
+async def over(gateway: GatewayHarness) -> tuple[str, str, str]:
+    """A process that has ended, for tests that only read it: its id, the demander's token and a participant's."""
+    return await ended(gateway)
+
+
+async def test_every_claim_of_the_plan_opens_the_sentence_it_rests_on(
+    console: Console, over: tuple[str, str, str]
+) -> None:
+    pid, demander, participant = over
     caller = Caller(Role.PERSON, (await console.harness.stack.repositories.processes.get(pid)).demander)
     plan = (await read_process(console.harness.context.repositories, caller, pid)).plan
     assert plan is not None
     notes = {note.number: note for note in plan_page(plan).notes}
     for token in (demander, participant):
-        async with console.visitor(token) as page:
-            await page.goto(f"{console.url}/console/processes/{pid}/plan")
-            claims = page.locator(".claim:has(.src)")
-            assert await claims.count() > 0
-            for at in range(await claims.count()):
-                source = claims.nth(at).locator(".src")
-                number = int(await source.locator("summary b").inner_text())
-                await source.locator("summary").click()
-                for line in notes[number].lines:
-                    assert line.text in await source.inner_text()
-            await looks_right(page)
+        async with console.harness.visitor(token) as visitor:
+            shown = await visitor.get(f"/processes/{pid}/plan")
+            sources = [one for claim in shown.all(".claim") for one in claim.all(".src")]
+            assert sources
+            for source in sources:
+                for line in notes[int(source.one("summary b").text)].lines:
+                    assert " ".join(line.text.split()) in source.text
+    async with console.visitor(demander) as page:
+        await page.goto(f"{console.url}/console/processes/{pid}/plan")
+        first = page.locator(".claim .src").first
+        line = notes[int(await first.locator("summary b").inner_text())].lines[0]
+        assert line.text not in await first.inner_text()
+        await first.locator("summary").click()
+        assert line.text in await first.inner_text()
+        await looks_right(page)
 
 
-async def test_a_claim_that_nothing_supports_is_marked(console: Console) -> None:
+async def test_a_claim_that_nothing_supports_is_marked(gateway: GatewayHarness) -> None:
     said = {"text": "Ten boxes hold two winters.", "sources": []}
     rule = Rule(step="plan", draft={"possible": [said]})
-    console.harness.engine.script.rules.append(rule)
-    pid, demander, _ = await ended(console)
-    console.harness.engine.script.rules.remove(rule)
-    async with console.visitor(demander, viewport=PHONE, java_script_enabled=False) as page:
-        await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        doubt = page.locator(".doubt", has_text="Ten boxes hold two winters.")
-        assert "nothing in the record says this" in await doubt.inner_text()
+    gateway.engine.script.rules.append(rule)
+    pid, demander, _ = await ended(gateway)
+    gateway.engine.script.rules.remove(rule)
+    async with gateway.visitor(demander) as visitor:
+        page = await visitor.get(f"/processes/{pid}/plan")
+        assert "nothing in the record says this" in page.one(".doubt", "Ten boxes hold two winters.").text
 
 
-async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Console) -> None:
-    stack, engine = console.harness.stack, console.harness.engine
+async def test_a_residual_is_taken_back_to_the_field_from_the_page(gateway: GatewayHarness) -> None:
+    stack, engine = gateway.stack, gateway.engine
     engine.script.residuals = 1
     people = await stack.people(PROFILES)
     scene = (await stack.repositories.profiles.get_many([people[0]]))[people[0]].scene_id
     pid = await stack.start(people, scene=scene, auto_confirm=True, residuals="ask")
     await stack.until(pid, "answering")
     engine.script.residuals = 0
-    demander = await console.harness.person((await stack.repositories.processes.get(pid)).demander)
-    async with console.visitor(demander) as page:
-        await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        await looks_right(page)
-        await page.get_by_role("button", name="Look for other people for this").click()
-        await page.wait_for_load_state()
+    demander = await gateway.person((await stack.repositories.processes.get(pid)).demander)
+    async with gateway.visitor(demander) as visitor:
+        await visitor.get(f"/processes/{pid}/plan")
+        await visitor.submit("Look for other people for this")
 
         async def taken() -> bool:
             return bool(await stack.repositories.lineage.children(pid))
 
         await until(taken)
-        await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        assert await page.get_by_role("link", name="People are already being looked for").count() == 1
+        page = await visitor.get(f"/processes/{pid}/plan")
+        assert len(page.main.all("a", "People are already being looked for")) == 1
     for row in [*await stack.repositories.lineage.children(pid), await stack.repositories.processes.get(pid)]:
         await stack.handle(row.id).cancel()
 
 
-async def test_who_may_not_read_the_plan_gets_no_page_and_no_file(console: Console) -> None:
-    pid, _, _ = await ended(console)
-    for token in (await console.harness.person("p-stranger"), await console.harness.operator()):
-        async with console.visitor(token) as page:
+async def test_who_may_not_read_the_plan_gets_no_page_and_no_file(
+    gateway: GatewayHarness, over: tuple[str, str, str]
+) -> None:
+    for token in (await gateway.person("p-stranger"), await gateway.operator()):
+        async with gateway.visitor(token) as visitor:
             for path in ("plan", "plan.md", "report.html"):
-                answer = await page.goto(f"{console.url}/console/processes/{pid}/{path}")
-                assert answer is not None and answer.status in (403, 404), path
+                answer = await visitor.http.get(f"/console/processes/{over[0]}/{path}")
+                assert answer.status_code in (403, 404), path
 
 
 async def opened(browser: Browser, file: Path, **more: Any) -> Page:
@@ -122,9 +134,9 @@ async def opened(browser: Browser, file: Path, **more: Any) -> Page:
 
 
 async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source(
-    console: Console, tmp_path: Path
+    console: Console, over: tuple[str, str, str], tmp_path: Path
 ) -> None:
-    pid, demander, _ = await ended(console)
+    pid, demander, _ = over
     file = tmp_path / "report.html"
     file.write_text(await report_of(console.harness.stack.repositories, pid), encoding="utf-8")
     page = await opened(console.browser, file, viewport=PHONE)
@@ -162,8 +174,10 @@ def poisoned(value: Any, attack: str, *, free: bool = False) -> Any:
     return f"{value} {attack}" if isinstance(value, str) and free else value
 
 
-async def test_no_text_of_anybody_becomes_markup_in_the_report(console: Console, tmp_path: Path) -> None:
-    pid, _, _ = await ended(console)
+async def test_no_text_of_anybody_becomes_markup_in_the_report(
+    console: Console, over: tuple[str, str, str], tmp_path: Path
+) -> None:
+    pid, _, _ = over
     caller = Caller(Role.PERSON, (await console.harness.stack.repositories.processes.get(pid)).demander)
     whole = (await read_process(console.harness.context.repositories, caller, pid)).model_dump(mode="json")
     whole["answers"], whole["answer_words"] = {"P01": "propose"}, {"P01": "begin earlier"}
@@ -191,7 +205,7 @@ async def test_no_text_of_anybody_becomes_markup_on_the_plan_page(console: Conso
     }
     rule = Rule(step="plan", draft=draft)
     console.harness.engine.script.rules.append(rule)
-    pid, demander, _ = await ended(console)
+    pid, demander, _ = await ended(console.harness)
     console.harness.engine.script.rules.remove(rule)
     async with console.visitor(demander) as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")

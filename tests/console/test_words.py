@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.console.looking import VALUES
+from tests.support.page_visitor import VALUES
 from tongyao.gateway import console
 from tongyao.protocol.documents import delivery_page, markdown, plan_page
 from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict

@@ -217,6 +217,49 @@ async def the_plan_and_after(look: Looker, house: Ferry, folder: Path) -> None:
     await look.at("report", report.as_uri())
 
 
+async def a_second_version(look: Looker, house: Ferry, folder: Path) -> None:
+    """The human writes two answers, then proposes a change and is asked anew."""
+    human, demander = house.tokens[house.human], house.tokens["P00"]
+    await house.start()
+    await house.until_answering()
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    here, asks = f"/console/processes/{house.pid}", f"/console/asks/{house.pid}"
+    await look.at("delivery-two-answers", f"{here}/delivery", human, act=_two_answers)
+    proposal = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": house.case.said[1]}
+    sent = await house.harness.ask("POST", f"/processes/{house.pid}/messages", human, json=proposal)
+    assert sent.status_code == 200, sent.text
+    await house.stack.asked(house.pid, "P00", 1, what="replan")
+    await look.at("inbox-replan", f"{asks}/replan/1", demander)
+    assert (await house.stack.say(house.pid, "replan", proposals=[house.human])).accepted
+    await house.stack.asked(house.pid, house.human, 2, what="answer")
+    await look.at("inbox-answer-anew", "/console/", human)
+    await look.at("delivery-anew", f"{here}/delivery", human)
+    await house.stack.say(house.pid, "conclude")
+
+
+async def a_declined_part(look: Looker, house: Ferry, folder: Path) -> None:
+    demander = house.tokens["P00"]
+    await house.start()
+    await house.until_answering()
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    here = f"/console/processes/{house.pid}"
+    assert (await house.stack.say(house.pid, "answer_plan", alias=house.human, revision=1, answer="decline")).accepted
+    await house.stack.asked(house.pid, "P00", int(house.human[1:]), what="hole")
+    await look.at("inbox-hole", f"/console/asks/{house.pid}/residual/plan/1/hole/{house.human}", demander)
+    await look.at("process-hole", here, demander)
+    await look.at("plan-declined", f"{here}/plan", demander)
+    await house.stack.say(house.pid, "conclude")
+    await house.stack.until_ended(house.pid)
+    await look.at("process-declined", here, demander)
+
+
+async def _two_answers(page: Page) -> None:
+    for name in ("propose", "decline"):
+        await page.locator(f"summary:has(+ div #{name})").click()
+        await page.locator(f"#{name}").fill("…")
+    await page.locator("button[value=commit]").click()
+
+
 async def what_stayed_open(look: Looker, house: Ferry, folder: Path) -> None:
     """Other people are looked for, for what the plan left open; the demander checks the words first."""
     demander = house.tokens["P00"]
@@ -272,6 +315,8 @@ STAGES: Final[dict[str, Stage]] = {
         in_the_rounds,
         a_decision,
         the_plan_and_after,
+        a_second_version,
+        a_declined_part,
         what_stayed_open,
         operations,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 from temporalio.client import Client
 
+from tests.support.page_visitor import PageVisitor, visiting
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
@@ -50,6 +51,10 @@ class GatewayHarness:
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8700", headers=headers) as client:
             yield client
+
+    def visitor(self, secret: str = "", *, language: str = "en") -> AbstractAsyncContextManager[PageVisitor]:
+        """Somebody at the console without a browser, signed in with this token."""
+        return visiting(self.app, secret, language=language)
 
     async def ask(self, method: str, path: str, token: str | None = None, **more: Any) -> httpx.Response:
         """One request; POSTs get a fresh key unless they bring one."""

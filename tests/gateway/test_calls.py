@@ -208,12 +208,9 @@ async def test_nobody_is_shown_two_peoples_profiles_nor_a_profile_and_the_table(
     assert told["process"]["answered_by"] == ["ann", "bob", "cas", "eve"], "those concerned are told who answered"
     view = await delegating.ask("GET", f"/processes/{pid}", joined[0]["token"])
     assert view.json()["answered_by"] == ["ann", "bob", "cas", "eve"]
-    async with delegating.client() as browser:
-        entry = (await browser.get("/console/enter")).text
-        form = {"secret": joined[0]["token"], "form_token": field(entry, "form_token")}
-        await browser.post("/console/enter", data=form)
-        page = (await browser.get(f"/console/processes/{pid}")).text
-    assert "ann, bob, cas, eve answered in place of a language model" in page
+    async with delegating.visitor(joined[0]["token"]) as visitor:
+        page = await visitor.get(f"/processes/{pid}")
+    assert "ann, bob, cas, eve answered in place of a language model" in page.main.text
     await stack.say(pid, "cancel")
 
 
@@ -247,18 +244,14 @@ async def test_an_operator_sees_that_a_call_waits_and_how_it_is_answered(delegat
     pid = await stack.start(await stack.people(PEOPLE), auto_confirm=True)
     await waiting(delegating, await token_of(delegating, "Fay"), pid, 1)
     operator = (await stack.repositories.tokens.issue("operator", label="ops")).secret
-    async with delegating.client() as browser:
-        page = (await browser.get("/console/enter")).text
-        await browser.post("/console/enter", data={"secret": operator, "form_token": field(page, "form_token")})
+    async with delegating.visitor(operator) as visitor:
         for path in ("/", f"/processes/{pid}", f"/asks/{pid}/calls"):
-            shown = await browser.get(f"/console{path}")
-            assert shown.status_code == 200, path
-            assert "odel calls wait" in shown.text, path
-        shown = await browser.get("/console/operators")
-        assert "One model call waits for an assistant or a person, since " in shown.text
-        assert "All processes continue by themselves" not in shown.text
-        shown = await browser.get("/console/operators/waiting")
-        assert "Waits for an assistant or a person who answers model calls" in shown.text
+            assert "odel calls wait" in (await visitor.get(path)).main.text, path
+        shown = (await visitor.get("/operators")).main.text
+        assert "One model call waits for an assistant or a person, since " in shown
+        assert "All processes continue by themselves" not in shown
+        shown = (await visitor.get("/operators/waiting")).main.text
+        assert "Waits for an assistant or a person who answers model calls" in shown
     await stack.say(pid, "cancel")
 
 
@@ -266,22 +259,17 @@ async def test_a_facilitator_answers_by_hand_in_the_console(delegating: GatewayH
     stack, token = delegating.stack, await token_of(delegating, "Fay")
     pid = await stack.start(await stack.people(PEOPLE), auto_confirm=True)
     [first] = await waiting(delegating, token, pid, 1)
-    async with delegating.client() as browser:
-        page = (await browser.get("/console/enter")).text
-        form = {"secret": token, "form_token": field(page, "form_token")}
-        entered = await browser.post("/console/enter", data=form)
-        assert entered.headers["location"] == "/console/calls"
-        listed = (await browser.get("/console/calls")).text
+    async with delegating.visitor() as visitor:
+        assert (await visitor.sign_in(token)).headers["location"] == "/console/calls"
+        listed = (await visitor.get("/calls")).main.text
         assert first["id"] in listed and "You answer as Fay" in listed
-        page = (await browser.get(f"/console/calls/{first['id']}")).text
-        assert "ferry timetable" in page
-        form = {"form_token": field(page, "form_token"), "text": "not JSON"}
-        refused = await browser.post(f"/console/calls/{first['id']}", data=form)
-        assert refused.status_code == 422 and "contains no JSON object" in refused.text and "not JSON" in refused.text
-        form["text"] = answer_to("formulate", "")
-        sent = await browser.post(f"/console/calls/{first['id']}", data=form)
-        assert sent.headers["location"] == f"/console/calls?answered={first['id']}"
-        assert (await browser.get("/console/processes")).status_code == 403
+        page = await visitor.get(f"/calls/{first['id']}")
+        assert "ferry timetable" in page.main.text
+        page = await visitor.submit("Send", {"[name=text]": "not JSON"}, code=422)
+        assert "contains no JSON object" in page.main.text and page.field("[name=text]").value == "not JSON"
+        page = await visitor.submit("Send", {"[name=text]": answer_to("formulate", "")})
+        assert page.place == f"/calls?answered={first['id']}"
+        await visitor.get("/processes", code=403)
     [repair] = await waiting(delegating, token, pid, 1)
     assert repair["repair"] and repair["id"] != first["id"]
     await stack.say(pid, "cancel")
@@ -292,10 +280,8 @@ async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_req
 ) -> None:
     delegating = delegating.also(delegates=True, models_cost=False)
     token = (await delegating.join(await delegating.scene()))["token"]
-    async with delegating.client() as browser:
-        page = (await browser.get("/console/enter")).text
-        await browser.post("/console/enter", data={"secret": token, "form_token": field(page, "form_token")})
-        shown = (await browser.get("/console/start")).text
+    async with delegating.visitor(token) as visitor:
+        shown = (await visitor.get("/start")).main.text
     assert "An assistant answers in place of a model" in shown
     assert "Only you and the assistant that writes your intent in four parts" in shown
     assert "nobody judges" not in shown and "No model is set" not in shown
@@ -314,8 +300,3 @@ async def test_a_long_answer_with_many_quotation_marks_is_taken(delegating: Gate
             == "formulate"
         )
     await stack.say(pid, "cancel")
-
-
-def field(page: str, name: str) -> str:
-    """The value of a hidden field."""
-    return page.split(f'name="{name}" value="')[1].split('"')[0]

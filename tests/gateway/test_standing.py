@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -306,55 +305,32 @@ async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(
     case = await ended(town)
     await case.keep(visible=True)
     reader = await town.join(case.scene, OPERATOR)
-    for language, title in (("en", "Open points that wait for somebody"), ("zh-CN", "等人来解决的事")):
-        async with town.client() as browser:
-            browser.headers["Accept-Language"] = language
-            entering = (await browser.get("/console/enter")).text
-            form = {"form_token": _hidden(entering, "form_token"), "secret": reader["token"]}
-            await browser.post("/console/enter", data=form)
-            page = (await browser.get("/console/standing")).text
-            assert title in page and str(CRANE["transition"]) in page
-            forward = {
-                "form_token": _hidden(page, "form_token"),
-                "standing": _hidden(page, "standing"),
-                "do": "forward",
-            }
-            assert (await browser.post("/console/standing", data=forward)).status_code == 303
+    for language, title in (("en", "Open points that wait for somebody"), ("zh", "等人来解决的事")):
+        async with town.visitor(reader["token"], language=language) as visitor:
+            page = await visitor.get("/standing")
+            assert title in page.main.text and str(CRANE["transition"]) in page.main.text
+            await visitor.submit("[value=forward]")
     assert len(await case.asked()) == 1
-    async with town.client() as browser:
-        entering = (await browser.get("/console/enter")).text
-        await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
-        inbox = (await browser.get("/console/")).text
-        assert "Begin with the person who was found for your open point?" in inbox and reader["profile_id"] in inbox
-        own = (await browser.get("/console/standing")).text
-        closing = {"form_token": _hidden(own, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": "close"}
-        assert (await browser.post("/console/standing", data=closing)).status_code == 303
-        assert "No point of yours waits here." in (await browser.get("/console/standing")).text
+    async with town.visitor(case.token) as visitor:
+        inbox = await visitor.get("/")
+        assert "Begin with the person who was found for your open point?" in inbox.main.text
+        assert reader["profile_id"] in inbox.main.text
+        await visitor.get("/standing")
+        page = await visitor.submit("[value=close]")
+        assert "No point of yours waits here." in page.main.text
     assert await case.asked() == []
-
-
-def _hidden(page: str, name: str) -> str:
-    """The value of a hidden field of a form."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert found is not None, name
-    return found[1]
 
 
 async def test_the_buttons_change_only_who_may_read_it(town: GatewayHarness) -> None:
     case = await ended(town)
     assert (await case.keep(days=200, per_week=9)).status_code == 200
     [before] = (await case.readable(case.token))["own"]
-    async with town.client() as browser:
-        entering = (await browser.get("/console/enter")).text
-        await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
+    async with town.visitor(case.token) as visitor:
+        await visitor.get("/standing")
         for do, visible in (("show", True), ("hide", False)):
-            page = (await browser.get("/console/standing")).text
-            form = {"form_token": _hidden(page, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": do}
-            assert (await browser.post("/console/standing", data=form)).status_code == 303
+            await visitor.submit(f"[value={do}]")
             [after] = (await case.readable(case.token))["own"]
             assert after == {**before, "visible": visible}
-    [words] = [(await case.keep(tension={"transition": "From hands to a crane."})).json()]
-    assert (words["per_week"], words["until"]) == (9, before["until"]), "other words change nothing else"
 
 
 async def test_a_yes_while_the_process_still_selects_closes_the_question_at_once(town: GatewayHarness) -> None:

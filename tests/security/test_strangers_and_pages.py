@@ -9,7 +9,7 @@ import pytest
 
 from tests.field.test_importing import GOOD
 from tests.gateway.conftest import GatewayHarness
-from tests.gateway.test_standing import RESIDUAL, _hidden, ended, town
+from tests.gateway.test_standing import RESIDUAL, ended, town
 from tests.workflows.test_children import CRANE
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -105,13 +105,11 @@ async def test_a_button_shows_the_words_that_stand_beside_it_and_an_operator_bri
     case = await ended(town)
     words = {"transition": "From hands to a machine.", "barriers": ["No licence."]}
     await case.keep(residual="tension", tension=words)
-    async with town.client() as browser:
-        entering = _hidden((await browser.get("/console/enter")).text, "form_token")
-        await browser.post("/console/enter", data={"form_token": entering, "secret": case.token})
+    async with town.visitor(case.token) as visitor:
+        page = await visitor.get("/standing")
         for do, visible in (("show", True), ("hide", False), ("show", True)):
-            page = (await browser.get("/console/standing")).text
-            form = {"form_token": _hidden(page, "form_token"), "process": case.pid, "residual": "tension", "do": do}
-            assert (await browser.post("/console/standing", data=form)).status_code == 303
+            form = page.one("[name=residual][value=tension]").within("form")
+            page = await visitor.submit(form.one(f"button[value={do}]"))
             own = {one["residual"]: one for one in (await case.readable(case.token))["own"]}["tension"]
             assert (own["visible"], own["tension"]["transition"]) == (visible, words["transition"])
     operator = await town.operator()

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from authlib.oauth2.rfc6749 import AuthorizationServer, ClientMixin, OAuth2Request
@@ -118,6 +119,15 @@ class _Server(AuthorizationServer):  # type: ignore[misc]  # authlib has no type
         """Does nothing, because there are no receivers."""
 
 
+def new_key() -> RSAKey:
+    """A key for ID tokens. To make one takes a processor up to half a second."""
+    return RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"})
+
+
+first_key = cache(new_key)
+"""The key that every provider of a test session begins with."""
+
+
 @dataclass
 class Provider:
     """An OpenID provider. `user`: the claims of the person who signs in; None: the person refuses.
@@ -135,9 +145,7 @@ class Provider:
     silent: bool = False
     url: str = ""
     asked: list[str] = field(default_factory=list)
-    key: RSAKey = field(
-        default_factory=lambda: RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"})
-    )
+    key: RSAKey = field(default_factory=first_key)
 
     def __post_init__(self) -> None:
         self._codes: dict[str, Code] = {}
