@@ -67,7 +67,10 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     again = f"tongyao replan {process} --proposal {aliases['bo']} --without {aliases['cy']}"
     assert set(again.split()) in [set(command.split()) for command in shown["commands"]]
     assert lists_all(agreed_in(shown["plan"]["markdown"]), aliases)
-    assert lists_all(agreed_in((await tongyao("show", process)).stdout), aliases)
+    printed = (await tongyao("show", process)).stdout
+    assert lists_all(agreed_in(printed), aliases)
+    rounds = [line for line in printed.splitlines() if re.match(r"\s*R\d", line)]
+    assert rounds and not any("…" in line for line in rounds), "no turn of a closed round is open"
     gateway = GatewayHarness(stack, stack.context, application(stack.context), ScriptedEngine(Script()))
     demander = await gateway.person((await stack.repositories.processes.get(process)).demander)
     over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()

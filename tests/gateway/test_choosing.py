@@ -10,6 +10,7 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import GatewayHarness, said_by
 from tests.gateway.test_api import asked
 from tongyao.gateway.mcp.server import make_server
+from tongyao.records.database import session
 
 TEXTS = (
     "I restore wooden boats and can lend a workshop. " * 9,
@@ -69,6 +70,13 @@ async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_t
     assert {one["profile_id"] for one in given["proposals"]} == {people[2]["profile_id"]}
     assert all(one["perspectives"] for one in given["proposals"])
     assert given["open"] and given["note"] == ""
+    async with session(gateway.stack.repositories.pool) as connection:  # the same ask, in a child
+        await connection.execute("UPDATE processes SET parent_id = id WHERE id = %s", [pid])
+    ask = await asked(gateway, demander, "decision", 2)
+    assert "raise_budget" not in ask["choices"]["options"], "the budget is that of the root"
+    assert not [one for one in ask["messages"] if one.get("decision") == "raise_budget"]
+    async with session(gateway.stack.repositories.pool) as connection:
+        await connection.execute("UPDATE processes SET parent_id = NULL WHERE id = %s", [pid])
     unknown = {"kind": "decide", "decision": "add_participants", "participants": ["nobody-1"]}
     refused = await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=unknown)
     assert (refused.status_code, refused.json()["code"]) == (422, "unknown_profiles")

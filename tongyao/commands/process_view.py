@@ -122,17 +122,19 @@ async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[S
     still = {seat.alias for seat in seats if seat.active}
     projections = {(row.round, row.alias): row for row in await repositories.rounds.projections(process_id)}
     observations = {row.round: row for row in await repositories.rounds.observations(process_id)}
-    figures = {
-        event.data["round"]: event.data
-        for event in await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
-    }
+    of_kind = repositories.events.of_kind
+    figures = {event.data["round"]: event.data for event in await of_kind(process_id, EventKind.OBSERVATION_READY)}
+    opened = await of_kind(process_id, EventKind.ROUND_OPENED)
+    asked: dict[Any, Any] = {event.data["round"]: event.data["aliases"] for event in opened}
+    for event in await of_kind(process_id, EventKind.GATE_COMPLETE):
+        asked.pop(event.data["round"], None)
     columns = (say(f"show.{name}") for name in ("relations", "gaps", "catalyst"))
     table = Table("", *aliases, *columns, box=None, padding=(0, 2))
     for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
         cells = []
         for alias in aliases:
             row = projections.get((number, alias))
-            awaited = number == current and alias in still
+            awaited = alias in still and alias in asked.get(number, ())
             mark = _mark(row.outcome) if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
         verdict = say(f"show.verdict_{observations[number].verdict.value}") if number in observations else ""

@@ -83,6 +83,8 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
     if settings.demander_takes_part and not others:
         refused |= GOING_ON
+    if row.parent_id is not None:  # the budget of a tree is that of its root
+        refused.add(Decision.RAISE_BUDGET)
     found = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
