@@ -72,6 +72,28 @@ async def test_rows_that_stood_on_superseded_events_are_taken_back(
     assert set(await room.manifest(process)) == {"*", "start"}, "who is seated next is frozen anew"
 
 
+@pytest.mark.parametrize("words_known", [True, False], ids=["after-the-words", "with-the-words"])
+async def test_an_outcome_that_arrives_after_newer_words_does_not_replace_them(
+    pool: Pool, announce: Announce, person: Person, words_known: bool
+) -> None:
+    """A worker died with the event of an outcome, and another step wrote the newer words of the turn meanwhile."""
+    process, journal, rounds, someone = await announce(), Journal(pool), Rounds(pool), await person()
+    await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="human", fallback="lapse")])
+    silent = event(2, K.PROJECTION_RECEIVED, alias="P01", round=1, outcome="nothing_new", items=0, struck=0)
+    newer = event(3, K.WORDS_ARRIVED, alias="P01", round=1)
+    began = event(1, K.ROUND_OPENED, round=1, aliases=["P01"])
+    await journal.write(told(process, began, *([newer] if words_known else [])), "run-1")
+    said = await Texts(pool).put(someone.profile_id, "projection", "{}")
+    human = EndpointKind.HUMAN
+    spoken = ProjectionRow(round=1, alias="P01", outcome=Outcome.REPLIED, author=human, text_id=said, items=3)
+    await rounds.put_projections(process, [spoken], revisions={"P01": 2}, run_id="run-1")
+    replied = event(4, K.PROJECTION_RECEIVED, alias="P01", round=1, outcome="replied", items=3, struck=0)
+    for late in ([silent] if words_known else [silent, newer], [replied]):
+        await journal.write(told(process, *late), "run-1")
+        (row,) = await rounds.projections(process)
+        assert (row.outcome, row.text_id, row.items) == (Outcome.REPLIED, said, 3)
+
+
 async def test_a_turn_that_ends_without_a_model_is_in_the_record(
     pool: Pool, announce: Announce, person: Person
 ) -> None:

@@ -220,7 +220,8 @@ class Rounds(Oracle):
     def _unused(self, before: Frozen, events: list[Event]) -> None:
         """Check that people are told at the end of the rounds which of their words were not used."""
         open_turns = {alias for alias, one in before["turns"].items() if one["outcome"] is None and one["words"]}
-        expected = set(self.late) | (open_turns if before["gate_open"] else set())
+        ended = {one.data["alias"] for one in events if one.kind is K.PROJECTION_RECEIVED}
+        expected = set(self.late) | (open_turns - ended if before["gate_open"] else set())
         told = [str(one.data["alias"]) for one in events if one.kind is K.WORDS_UNUSED]
         check(told == sorted(expected), "unused words", told, "expected", expected)
         self.late = {}

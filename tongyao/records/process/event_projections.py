@@ -14,14 +14,14 @@ _SEATING = frozenset({EventKind.ENDPOINT_SWITCHED, EventKind.PARTICIPANT_LEFT})
 
 
 async def follow(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
-    """Update the tables from new events. Seats and answers are computed from all valid events, so the order does not matter."""
+    """Update the tables from new events. They are computed from all valid events, so the order does not matter."""
     kinds = {event.kind for event in new}
     if kinds & _SEATING:
         await _seats(connection, process_id)
     if EventKind.ANSWER_RECEIVED in kinds:
         await _answers(connection, process_id)
     if EventKind.PROJECTION_RECEIVED in kinds:
-        await _turns(connection, process_id, new)
+        await _turns(connection, process_id)
 
 
 async def rebuild(connection: Connection, process_id: str) -> None:
@@ -34,15 +34,9 @@ async def rebuild(connection: Connection, process_id: str) -> None:
                     AND {written} < (SELECT max(began_at) FROM epochs e WHERE e.process_id = t.process_id)""".encode(),
             [process_id],
         )
-    cursor = await connection.execute(
-        """SELECT seq, kind, at, data FROM events
-           WHERE process_id = %s AND NOT superseded AND kind = 'projection_received' ORDER BY seq""",
-        [process_id],
-    )
-    turns = [Event(**row) for row in await cursor.fetchall()]
     await _seats(connection, process_id)
     await _answers(connection, process_id)
-    await _turns(connection, process_id, turns)
+    await _turns(connection, process_id)
 
 
 async def seat_again(connection: Connection, process_id: str, seats: Mapping[str, Seat]) -> None:
@@ -122,23 +116,25 @@ async def _answers(connection: Connection, process_id: str) -> None:
     )
 
 
-async def _turns(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
-    """Store outcomes of turns without a model call, and outcomes that differ from the step's row: the event counts."""
-    last = {
-        (event.data["round"], event.data["alias"]): {**event.data, "at": event.at.isoformat()}
-        for event in sorted(new, key=lambda one: one.seq)
-        if event.kind is EventKind.PROJECTION_RECEIVED
-    }
+async def _turns(connection: Connection, process_id: str) -> None:
+    """Store outcomes of turns without a model call, and outcomes that differ from the step's row: the event counts.
+
+    The last valid event of a turn counts, unless newer words have reopened the turn. Events may arrive in another order
+    than that of their numbers, and after the row of a later step.
+    """
     await connection.execute(
         """INSERT INTO projections AS old (process_id, round, alias, outcome, author, items, struck, at)
            SELECT %(process)s, n.round, n.alias, n.outcome, COALESCE(n.author, s.endpoint, 'proxy'),
-                  COALESCE(n.items, 0), COALESCE(n.struck, 0), n.at
-           FROM jsonb_to_recordset(%(turns)s) AS n (round int, alias text, outcome text, author text, items int, struck int,
-                   at timestamptz)
+                  COALESCE(n.items, 0), COALESCE(n.struck, 0), e.at
+           FROM (SELECT DISTINCT ON (data -> 'round', data -> 'alias') seq, kind, at, data FROM events
+                 WHERE process_id = %(process)s AND NOT superseded AND kind IN ('projection_received', 'words_arrived')
+                 ORDER BY data -> 'round', data -> 'alias', seq DESC) AS e,
+               LATERAL jsonb_to_record(e.data) AS n (round int, alias text, outcome text, author text, items int, struck int)
                LEFT JOIN seats s ON s.process_id = %(process)s AND s.alias = n.alias
+           WHERE e.kind = 'projection_received'
            ON CONFLICT (process_id, round, alias) DO UPDATE SET
                outcome = excluded.outcome, author = excluded.author, text_id = NULL, items = excluded.items, chars = 0,
                struck = excluded.struck, guards = '{}', seconds = 0, at = excluded.at
            WHERE old.outcome <> excluded.outcome""",
-        {"process": process_id, "turns": Jsonb(list(last.values()))},
+        {"process": process_id},
     )
