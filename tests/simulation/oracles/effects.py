@@ -195,6 +195,9 @@ class Effects(Oracle):
         check(_others(after["seats"], alias) == _others(before["seats"], alias), "another seat changes")
         told = (EventKind.PARTICIPANT_LEFT, {"alias": alias, "round": before["round"]})
         check(told in _data(events) and alias not in after["late_words"], "left", events)
+        unused = [one.data for one in events if one.kind is EventKind.WORDS_UNUSED and one.data["alias"] == alias]
+        check(all(one == told[1] for one in unused), "unused words of another round", unused)
+        check(bool(unused) or alias not in before["late_words"], "nobody is told of the unused words", alias)
         turn = before["turns"].get(alias)
         if turn is not None and turn["outcome"] is None and not turn["words"] and not turn["nothing_new"]:
             ended = [one.data for one in events if one.kind is EventKind.PROJECTION_RECEIVED]

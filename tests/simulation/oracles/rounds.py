@@ -222,8 +222,8 @@ class Rounds(Oracle):
         open_turns = {alias for alias, one in before["turns"].items() if one["outcome"] is None and one["words"]}
         ended = {one.data["alias"] for one in events if one.kind is K.PROJECTION_RECEIVED}
         expected = set(self.late) | (open_turns - ended if before["gate_open"] else set())
-        told = [str(one.data["alias"]) for one in events if one.kind is K.WORDS_UNUSED]
-        check(told == sorted(expected), "unused words", told, "expected", expected)
+        told = [(str(one.data["alias"]), one.data["round"]) for one in events if one.kind is K.WORDS_UNUSED]
+        check(told == [(alias, before["round"]) for alias in sorted(expected)], "unused words", told, expected)
         self.late = {}
 
     def _closed(self, state: State, before: Frozen, events: list[Event]) -> None:

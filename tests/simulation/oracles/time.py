@@ -77,7 +77,18 @@ class Time(Oracle):
         self._clock(world, before, world.now)
         self._note(world, events, folded=before["folded"])
         self._nobody_was_timed_out(events)
+        self._told_of_extensions(events)
         self._corrections(world, before, events)
+
+    def _told_of_extensions(self, events: list[Event]) -> None:
+        """Check that an extension is reported with the new deadline."""
+        assert self.began is not None
+        for event in events:
+            if event.kind is K.DEADLINE_EXTENDED:
+                alias = event.data["alias"]
+                names = (f"turn/{alias}", str(alias), "phase")
+                due = [self.began + self.stood + one.due for name, one in self.questions.items() if name in names]
+                check(event.data.get("due") in [one.isoformat() for one in due], "extended until", event, due)
 
     def _corrections(self, world: World, before: Frozen, events: list[Event]) -> None:
         """Check that the gate closes only after the time for corrections that follows a person's last words."""
@@ -113,6 +124,7 @@ class Time(Oracle):
         else:
             self._nobody_was_timed_out(events)
         self._note(world, events, folded=before["folded"])
+        self._told_of_extensions(events)
         self._corrections(world, before, events)
 
     def _checked(self, world: World, question: Question, output: CheckDeadlineOutput) -> bool:
