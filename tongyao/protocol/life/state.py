@@ -151,7 +151,7 @@ class State(BaseModel):
 
     start: ProcessInput
     started_at: datetime
-    seed: str = Field(description="Random, given at the start; decides the order of aliases.")
+    seed: str = Field(description="The id of the first run of the process. Decides the order of aliases.")
     logic: int = LOGIC
     upgrade_wanted: bool = Field(default=False, description="Continue as new, under the newest rules.")
     draining: tuple[str, ...] | None = Field(
