@@ -56,6 +56,7 @@ async def test_a_second_start_finds_earlier_data_and_earlier_processes(home: Pat
         assert await missing_search_attributes(client) == []
 
 
+@pytest.mark.slow
 async def test_the_web_ui_keeps_its_address_and_gives_way_where_its_port_is_taken(home: Path) -> None:
     addresses = []
     for _ in range(2):
@@ -200,6 +201,7 @@ def test_first_starts_at_once_as_root_share_the_user_that_one_of_them_adds() -> 
         subprocess.run(["userdel", name], check=True)
 
 
+@pytest.mark.slow
 async def test_two_homes_run_side_by_side(home: Path) -> None:
     async with (
         LocalService(Settings(home=home / "a")) as one,
@@ -231,6 +233,7 @@ async def test_the_doctor_names_the_engine_of_the_running_service(home: Path, st
     assert service.finding is CheckState.ATTENTION and "the running service answers with extractive" in service.advice
 
 
+@pytest.mark.slow
 async def test_joining_with_the_address_of_another_server_is_refused(home: Path, start_owner: StartOwner) -> None:
     start_owner()
     with pytest.raises(LocalServiceError, match="another TEMPORAL_ADDRESS runs in"):
@@ -249,6 +252,7 @@ async def test_of_two_starts_at_once_in_one_home_the_second_joins_the_first(home
         await asyncio.gather(first.__aexit__(None, None, None), second.__aexit__(None, None, None))
 
 
+@pytest.mark.slow
 async def test_a_service_file_without_its_owner_is_not_a_running_service(home: Path, start_owner: StartOwner) -> None:
     owner, service = start_owner()
     owner.kill()
