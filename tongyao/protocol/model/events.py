@@ -52,7 +52,7 @@ class EventKind(StrEnum):
         "round; a gap asks the demander, who has no seat, and a person or their agent speaks for them",
     )
     REMINDER = "reminder", "alias, round, share; of somebody who is invited: [number, share]"
-    DEADLINE_EXTENDED = "deadline_extended", "alias, due"
+    DEADLINE_EXTENDED = "deadline_extended", "alias, due; in a suspended process the date moves with the suspension"
     ESCALATED = "escalated", "alias, round"
     ENDPOINT_SWITCHED = "endpoint_switched", "alias, to, fallback"
     MANDATE_CHANGED = "mandate_changed", "alias"
