@@ -165,6 +165,18 @@ def test_an_observation_that_nobody_answers_suspends_the_process_and_the_answer_
         assert state.round == 2
 
 
+def test_an_answer_that_comes_while_the_step_runs_again_is_not_lost() -> None:
+    """After `resume` the step looks for its answer, does not find it, and returns after the answer has come."""
+    state = in_round_1(delegated_seconds=60)
+    ended(state, "project/1/1", spoke(*ALIASES))
+    ended(state, "observe/1", Pending(waiting_calls=("call-1",)))
+    over(state, NOW + DAY)
+    machine.hear(state, Resume(author=Author(role="operator")), NOW + DAY)
+    answered(state, "call-1", NOW + DAY)
+    ended(state, "observe/1", Pending(waiting_calls=("call-1",)), NOW + DAY)
+    assert not state.parked and steps(state) == ["observe/1"]
+
+
 def test_an_answer_does_not_end_a_suspension_that_has_another_cause() -> None:
     """The step runs again after `resume`, and fails of a key. A late answer does not mend the key."""
     state = in_round_1(delegated_seconds=60)

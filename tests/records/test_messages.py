@@ -79,8 +79,8 @@ async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool:
         stores = (put(messages, process, f"k{number}") for _ in range(5))
         assert len({stored.id for stored in await asyncio.gather(*stores)}) == 1, "at the same moment, too"
     first = await put(messages, process, "k1")
-    await messages.verdict(first.id, ACCEPTED)
-    decided = await messages.verdict(first.id, MessageVerdict.refused(Refusal.NOT_NOW))
+    await messages.verdict(first, ACCEPTED)
+    decided = await messages.verdict(first, MessageVerdict.refused(Refusal.NOT_NOW))
     assert decided.verdict == ACCEPTED, "the first verdict stays"
     again = await put(messages, process, "k1")
     assert (again.id, again.state, again.verdict) == (first.id, "decided", ACCEPTED)
@@ -222,7 +222,7 @@ async def test_a_message_is_delivered_again_until_it_has_a_verdict(fresh_databas
         await messages.postpone(first.id, 0, trouble="no_worker")
         again = await messages.take(first.id)
         assert again is not None and (again.attempts, again.trouble, again.failures) == (3, "no_worker", 0)
-        await messages.verdict(first.id, MessageVerdict.refused(Refusal.NOT_NOW))
+        await messages.verdict(first, MessageVerdict.refused(Refusal.NOT_NOW))
         await messages.postpone(first.id, 0, trouble="no_worker")
         assert await messages.due() == [] and await messages.take(first.id) is None, (
             "what is decided is never sent again"
@@ -242,7 +242,7 @@ async def test_of_one_lane_nothing_overtakes_what_was_sent_before(fresh_database
     await messages.postpone(first.id, 60, trouble="no_worker")
     assert await messages.due() == [], "what waits for its next try holds back what came after it"
     assert await messages.take(second.id) is None
-    await messages.verdict(first.id, ACCEPTED)
+    await messages.verdict(first, ACCEPTED)
     assert [one.id for one in await messages.due()] == [second.id]
     await pool.close()
 
@@ -257,7 +257,7 @@ async def test_behind_what_was_set_aside_the_next_of_the_lane_goes_on(fresh_data
     assert not await messages.undelivered(process, ["P01"]) and await messages.undelivered(process, ["P00", "P01"])
     assert [one.id for one in await messages.due()] == [third.id], "one of a lane at a time"
     assert await messages.take(first.id) is None, "while another of its lane is on its way"
-    await messages.verdict(third.id, MessageVerdict.refused(Refusal.NOT_NOW))
+    await messages.verdict(third, MessageVerdict.refused(Refusal.NOT_NOW))
     assert not await messages.undelivered(process, ["P00"]), "nobody waits for what was set aside"
     assert [one.id for one in await messages.due()] == [first.id], "tried again, the earliest first"
     assert [one.id for one in await messages.set_aside_before(third)] == [first.id, second.id]
@@ -269,7 +269,7 @@ async def test_what_does_not_exist_is_named(pool: Pool, new_id: NewId, announce:
     with pytest.raises(ProcessUnknown, match=process):
         await put(messages, process, "k1")
     with pytest.raises(MessageUnknown):
-        await messages.verdict(text_id(process), ACCEPTED)
+        await messages.get(text_id(process))
     with pytest.raises(BadValue):
         await messages.get("no id at all")
 

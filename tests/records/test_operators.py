@@ -18,7 +18,7 @@ async def test_what_operators_did_is_listed_with_who_did_it(pool: Pool, announce
 
     async def send(message: Message, login: str, verdict: MessageVerdict) -> None:
         stored = await messages.put(process, message, author_id=f"operator:{login}", via="api", login=login)
-        await messages.verdict(stored.id, verdict)
+        await messages.verdict(stored, verdict)
 
     await send(Resume(key="k", author=OPERATOR), kim, MessageVerdict.refused(Refusal.NOT_SUSPENDED))
     await send(ExtendDeadline(key="k", author=OPERATOR, alias="P01", seconds=60), lee, ACCEPTED)

@@ -69,7 +69,7 @@ async def test_messages_that_the_state_has_not_applied_are_delivered_again_in_or
 
     async def decided(message: Message, verdict: MessageVerdict) -> str:
         stored = await messages.put(process, message, author_id=message.author.role, via="api")
-        return (await messages.verdict(stored.id, verdict)).id
+        return (await messages.verdict(stored, verdict)).id
 
     def said(key: str) -> ConfirmTension:
         return ConfirmTension(key=key, author=Author(role="demander", alias=DEMANDER))

@@ -74,7 +74,7 @@ async def test_the_check_of_a_deadline_finds_what_was_handed_in_and_has_not_arri
     assert (await repositories.processes.get(process)).phase == "confirming", "the outbox is written first"
     await repositories.messages.postpone(stored.id, 0, trouble="ValueError", failed=True, set_aside=True)
     assert not await check("P00"), "what was set aside is not waited for"
-    await repositories.messages.verdict(stored.id, ACCEPTED)
+    await repositories.messages.verdict(stored, ACCEPTED)
     assert not await check("P00")
 
 

@@ -225,15 +225,20 @@ async def party_view(repositories: Repositories, access: ProcessAccess) -> Party
     alias = "" if role == "operator" else access.alias
     record = await repositories.record(access.process, own=[alias])
     view = await view_of(record, role=role, alias=alias, person=access.author_id)
-    return view.model_copy(update={"said_now": await _said_now(repositories, view)}) if alias else view
+    return view.model_copy(update={"said_now": await _said_now(repositories, view, access)}) if alias else view
 
 
-async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
-    """Return the party's words in the open round. Until the gate closes, they are in a message, not in the record."""
+async def _said_now(repositories: Repositories, view: PartyView, access: ProcessAccess) -> str | None:
+    """Return the party's words in the open round. Until the gate closes, they are in a message, not in the record.
+
+    After a reset, somebody else may have had this seat before. Their words are not returned.
+    """
     taken = any(turn.round == view.round for turn in view.own or ())
     if view.phase is not Phase.CRYSTALLIZING or taken or view.left:
         return None
     said = await repositories.messages.said_last(view.id, view.you, view.round)
+    if said is not None and said.decided_before and said.author_id != access.author_id:
+        return None
     if said is None or not said.text_id:
         return None if said is None else ""
     return (await repositories.texts.get_many([said.text_id], erased=""))[said.text_id]

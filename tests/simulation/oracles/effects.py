@@ -293,7 +293,8 @@ class Effects(Oracle):
         check([(data["child"], data["outcome"]) for data in told] == [(message.child, message.outcome)], events)
 
     def _call_answered(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
-        known = any(message.call in one["calls"] for one in before["parked"].values())
+        parked = before["parked"].values()
+        known = any(message.call in one["calls"] and one["deadline"] is not None for one in parked)
         kept = before["answered_calls"] if known else (*before["answered_calls"], message.call)
         check(after["answered_calls"] == kept, "kept for a step that still runs")
 

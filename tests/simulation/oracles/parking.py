@@ -64,6 +64,8 @@ class Parking(Oracle):
             return
         step = self.steps[key]
         step.calls.discard(message.call)
+        if step.overdue:  # the step may have run again and looked before the answer came
+            self.early.append(message.call)
         mended = not step.calls and before["causes"].get(key, {}).get("code") == NOT_ANSWERED
         if not step.calls:
             del self.steps[key]

@@ -49,6 +49,10 @@ _NOT_YET: Final = frozenset(
         Refusal.NOT_NOW,
         Refusal.NO_SEATS_YET,
         Refusal.UNKNOWN_ALIAS,
+        Refusal.DEMANDER_APART,
+        Refusal.PROXY_SPEAKS,
+        Refusal.NO_ONE_DECLINED,
+        Refusal.NO_ONE_PROPOSED,
         Refusal.WRONG_ROUND,
         Refusal.WRONG_REVISION,
         Refusal.UNKNOWN_INVITATION,
@@ -149,21 +153,21 @@ class MessageRelay:
         """Make one attempt to deliver a leased message. Returns it as stored afterwards, with its verdict if there is
         one.
 
-        The workflow applies a message once, because it knows the numbers of the messages that it has applied. A message
-        that was accepted before a reset waits until it is accepted again, or until a later message of its lane is.
+        The workflow applies a message once, because it knows the number of the last applied message of each lane. A
+        message that had a verdict before a reset waits while the process has not come to it again.
         """
         try:
-            if stored.sent_again and await self._is_of_another_seat(stored):
+            if stored.decided_before and await self._is_of_another_seat(stored):
                 return await self._wait_after_reset(stored, "seat_of_another")
             with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
                 answer = await self._try(stored, wait)
             if isinstance(answer, _Trouble):
                 return await self._postpone(stored, answer)
-            if stored.sent_again and answer.code in _NOT_YET:
+            if stored.decided_before and answer.code in _NOT_YET:
                 return await self._wait_after_reset(stored, answer.code)
             if answer.accepted:
                 await self._overtake(stored)
-            return await self._repositories.messages.verdict(stored.id, answer)
+            return await self._repositories.messages.verdict(stored, answer)
         except asyncio.CancelledError:
             with suppress(Exception):
                 await asyncio.shield(self._repositories.messages.postpone(stored.id, 0, trouble="relay_stopped"))
@@ -287,9 +291,10 @@ class MessageRelay:
         return await messages.get(stored.id)
 
     async def _wait_after_reset(self, stored: StoredMessage, why: str) -> StoredMessage:
-        """Set the message aside, so that it holds up no later message of its lane."""
-        seconds = _delay(stored) if stored.attempts < SET_ASIDE_AFTER else SET_ASIDE_SECONDS
-        await self._repositories.messages.postpone(stored.id, seconds, trouble=why, set_aside=True)
+        """Let the message and the later ones of its lane wait. After many attempts the message is set aside."""
+        set_aside = stored.attempts >= SET_ASIDE_AFTER
+        seconds = SET_ASIDE_SECONDS if set_aside else _delay(stored)
+        await self._repositories.messages.postpone(stored.id, seconds, trouble=why, set_aside=set_aside)
         log.info("message waits after a reset", why=why, tries=stored.attempts, **_named(stored))
         return await self._repositories.messages.get(stored.id)
 
@@ -303,7 +308,7 @@ class MessageRelay:
         """Refuse the earlier messages of the lane that were set aside, because `applied` was applied after them."""
         for earlier in await self._repositories.messages.set_aside_before(applied):
             verdict = await self._outcome(earlier) or MessageVerdict.refused(Refusal.OVERTAKEN)
-            await self._repositories.messages.verdict(earlier.id, verdict)
+            await self._repositories.messages.verdict(earlier, verdict)
             if verdict.code == Refusal.OVERTAKEN:
                 log.error("message refused: a later one was applied", **_named(earlier))
 

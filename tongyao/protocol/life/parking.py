@@ -43,6 +43,8 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
             note(state, EventKind.CALL_ANSWERED, now, call=message.call)
+            if parked.deadline is None:  # the step may run again already, and have looked before the answer came
+                state.answered_calls = (*state.answered_calls, message.call)
             if not parked.calls:
                 del state.parked[key]
                 cause = state.causes.get(key)

@@ -2,8 +2,8 @@
 
 A message has a number within its lane, assigned under a row lock. It is `pending` until its verdict is stored. It is
 leased to one relay at a time, and only one message of a lane is leased at a time. A lease that is not given back
-expires. The id of the row is also the id of the workflow update. So the server applies a message once, even if it is
-delivered several times.
+expires. The workflow keeps the number of the last applied message of each lane. So a message is applied once, even if it
+is delivered several times.
 """
 
 from __future__ import annotations
@@ -89,6 +89,11 @@ class StoredMessage(Value):
     sent_again: int
     created_at: datetime
     decided_at: datetime | None
+
+    @property
+    def decided_before(self) -> bool:
+        """Whether the message had a verdict before its workflow was reset."""
+        return self.state == "pending" and self.decided_at is not None
 
     @property
     def message(self) -> Message:
@@ -256,15 +261,18 @@ class Messages(Repository):
             [message.process_id, message.lane, message.number],
         )
 
-    async def verdict(self, id: str, verdict: MessageVerdict) -> StoredMessage:
-        """Store the verdict unless there is one, and return the message. Raises `MessageUnknown`."""
+    async def verdict(self, message: StoredMessage, verdict: MessageVerdict) -> StoredMessage:
+        """Store the verdict, and return the message as stored. Raises `MessageUnknown`.
+
+        The verdict is not stored if there is one, or if the message was marked for delivery again since it was read.
+        """
         decided = await self._one(
             StoredMessage,
             """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now(), leased_until = NULL
-               WHERE id = %s AND state = 'pending' RETURNING *""",
-            [Jsonb(verdict.model_dump(mode="json")), id],
+               WHERE id = %s AND state = 'pending' AND sent_again = %s RETURNING *""",
+            [Jsonb(verdict.model_dump(mode="json")), message.id, message.sent_again],
         )
-        return decided or await self.get(id)
+        return decided or await self.get(message.id)
 
 
 async def add_message(
@@ -344,7 +352,7 @@ async def send_again(connection: Connection, process_id: str, lanes: Mapping[str
         [process_id, list(lanes), list(lanes.values())],
     )
     cursor = await connection.execute(
-        """UPDATE messages m SET state = 'pending', verdict = NULL, decided_at = NULL, next_attempt_at = now(),
+        """UPDATE messages m SET state = 'pending', verdict = NULL, next_attempt_at = now(),
                attempts = 0, failures = 0, trouble = '', set_aside_at = NULL
            WHERE process_id = %s AND state = 'decided' AND ((verdict ->> 'accepted')::boolean OR kind = 'child_ended')
                AND number > COALESCE((%s::jsonb ->> lane)::int, 0)""",
