@@ -40,7 +40,7 @@ os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
 os.environ["TONGYAO_PROCESS__CORRECTING_SECONDS"] = "0"
 
 
-gc.disable()  # until all tests are collected: nothing that is imported becomes garbage
+gc.disable()  # until all tests are collected, because imports leave hardly any garbage
 
 SLOW_SECONDS = 900
 """The time limit of a slow test that sets none of its own."""
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the imported modules out of the collections of garbage, which would read all of them again and again."""
+    """Exclude the imported modules from garbage collection, which would otherwise visit all of them at each run."""
     gc.freeze()
     gc.enable()
 

@@ -165,13 +165,19 @@ def test_an_observation_that_nobody_answers_suspends_the_process_and_the_answer_
         assert state.round == 2
 
 
-def test_an_answer_that_comes_while_the_step_runs_again_is_not_lost() -> None:
-    """After `resume` the step looks for its answer, does not find it, and returns after the answer has come."""
+def resumed_without_answer() -> State:
+    """A process whose observation runs again after `resume`, because nobody answered `call-1` in time."""
     state = in_round_1(delegated_seconds=60)
     ended(state, "project/1/1", spoke(*ALIASES))
     ended(state, "observe/1", Pending(waiting_calls=("call-1",)))
     over(state, NOW + DAY)
     machine.hear(state, Resume(author=Author(role="operator")), NOW + DAY)
+    return state
+
+
+def test_an_answer_that_comes_while_the_step_runs_again_is_not_lost() -> None:
+    """After `resume` the step looks for its answer, does not find it, and returns after the answer has come."""
+    state = resumed_without_answer()
     answered(state, "call-1", NOW + DAY)
     ended(state, "observe/1", Pending(waiting_calls=("call-1",)), NOW + DAY)
     assert not state.parked and steps(state) == ["observe/1"]
@@ -179,11 +185,7 @@ def test_an_answer_that_comes_while_the_step_runs_again_is_not_lost() -> None:
 
 def test_an_answer_does_not_end_a_suspension_that_has_another_cause() -> None:
     """The step runs again after `resume`, and fails of a key. A late answer does not mend the key."""
-    state = in_round_1(delegated_seconds=60)
-    ended(state, "project/1/1", spoke(*ALIASES))
-    ended(state, "observe/1", Pending(waiting_calls=("call-1",)))
-    over(state, NOW + DAY)
-    machine.hear(state, Resume(author=Author(role="operator")), NOW + DAY)
+    state = resumed_without_answer()
     machine.finish(state, "observe/1", StepFailure("operator", "bad_key", "the key is refused", NOW + DAY), NOW + DAY)
     answered(state, "call-1", NOW + DAY)
     assert [cause.code for cause in state.causes.values()] == ["bad_key"] and steps(state) == []

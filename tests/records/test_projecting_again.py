@@ -79,7 +79,9 @@ async def test_messages_that_the_state_has_not_applied_are_delivered_again_in_or
     sent = [await decided(said(f"k{number}"), ACCEPTED) for number in (1, 2, 3)]
     await decided(said("refused"), refused)
     ended = await decided(child, MessageVerdict.refused(Refusal.ENDED))
+    read_before = await messages.get(sent[1])
     assert await journal.project_again(stated(process, lanes={"P00": 1, "operator": 7}), "run") == 3
+    assert (await messages.verdict(read_before, refused)).verdict is None, "the verdict of a delivery before the reset"
     assert [one.id for one in await pending_messages(pool, process)] == [*sent[1:], ended]
     assert await messages.take(sent[2]) is None, "the second goes first"
     new = ConfirmTension(key="new", author=Author(role="operator"))

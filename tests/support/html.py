@@ -33,12 +33,12 @@ class Element:
 
     @property
     def text(self) -> str:
-        """What it reads, with one space for each break between lines or words."""
+        """The visible text of the element, with single spaces between words."""
         return " ".join("".join(self._texts()).split())
 
     @property
     def content(self) -> str:
-        """All its text as it is written, with its line breaks."""
+        """The text of the element as it is in the source, with line breaks."""
         return "".join(one if isinstance(one, str) else one.content for one in self.children)
 
     def _texts(self) -> Iterator[str]:
@@ -52,36 +52,36 @@ class Element:
                 yield gap
 
     def elements(self) -> Iterator[Element]:
-        """All elements in it, in the order of the document."""
+        """All descendants, in the order of the document."""
         for one in self.children:
             if isinstance(one, Element):
                 yield one
                 yield from one.elements()
 
     def above(self) -> Iterator[Element]:
-        """The elements that it stands in, the nearest first."""
+        """All ancestors, the nearest first."""
         if self.parent is not None:
             yield self.parent
             yield from self.parent.above()
 
     def all(self, selector: str, text: str = "") -> list[Element]:
-        """The elements that match, in order. `selector`: `main > h1, #id .class [name=value]`. `text`: a part of what they read."""
+        """The descendants that match, in order. `selector`: `main > h1, #id .class [name=value]`. `text`: a part of their text."""
         ways = [way.replace(">", " > ").split() for way in selector.split(",")]
         return [one for one in self.elements() if any(_found(one, way) for way in ways) and text in one.text]
 
     def one(self, selector: str, text: str = "") -> Element:
-        """The one element that matches. Raises `AssertionError` if there are none or several."""
+        """The only descendant that matches. Raises `AssertionError` for none or several."""
         found = self.all(selector, text)
         assert len(found) == 1, (selector, text, found or self.text)
         return found[0]
 
     def within(self, selector: str) -> Element:
-        """The nearest element around it that matches."""
+        """The nearest ancestor that matches."""
         return next(one for one in self.above() if _matches(one, selector))
 
     @property
     def value(self) -> str:
-        """What a form sends for this field."""
+        """The value that a form sends for this field."""
         if self.tag == "textarea":
             return self.content.removeprefix("\n")
         if self.tag == "select":
@@ -94,7 +94,7 @@ class Element:
 
 
 def _found(element: Element, way: list[str]) -> bool:
-    """Whether the element stands at the end of this way of selectors, which are separated by `>` or by nothing."""
+    """Whether the element matches the last selector of `way`, and its ancestors match the earlier ones (`>`: the parent)."""
     *before, last = way
     if not _matches(element, last):
         return False
@@ -148,7 +148,7 @@ class _Reader(HTMLParser):
 
 
 class Document(Element):
-    """A page. Raises `AssertionError` for elements that are not closed where they should be."""
+    """A page. Reading it raises `AssertionError` if an element is not closed, or closed in the wrong place."""
 
     def __init__(self) -> None:
         super().__init__("document", {})
@@ -172,10 +172,10 @@ class Document(Element):
 
     @property
     def status(self) -> list[str]:
-        """What it says of its state, for example of what was just done."""
+        """The texts of its status messages."""
         return [one.text for one in self.all("[role=status]")]
 
     @property
     def alert(self) -> str:
-        """The one error that it shows."""
+        """The text of its only error message."""
         return self.one("[role=alert]").text

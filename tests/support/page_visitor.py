@@ -1,4 +1,4 @@
-"""Somebody at the console without a browser: signs in, reads pages, follows links and sends the forms that a page shows."""
+"""A visitor of the console without a browser: signs in, reads pages, follows links and sends the forms of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tongyao import protocol
 BASE: Final = "/console"
 FIELDS: Final = "input, select, textarea"
 Filled = str | bool | Sequence[str]
-"""What is written into a field; of a box whether it is ticked; of boxes with one name the values that are ticked."""
+"""The value of a field. For a box: whether it is ticked. For boxes with one name: the values of the ticked ones."""
 
 
 def _values() -> frozenset[str]:
@@ -59,15 +59,15 @@ class Page(Document):
 
 
 def the_one(text: str, elements: Sequence[Element]) -> Element:
-    """The one element with nothing but this text, or else the one that contains it. Raises `AssertionError` for none or several."""
+    """The only element with exactly this text, or else the only one that contains it. Raises `AssertionError` for none or several."""
     found = [one for one in elements if one.text == text] or [one for one in elements if text in one.text]
     assert len(found) == 1, (text, [one.text for one in found or elements])
     return found[0]
 
 
 def is_sound(page: Page) -> None:
-    """What holds of every page without its styles: one heading, no id twice, a label for each field, a text for each link and
-    button, no reference to what is not there, and no value as programs write it."""
+    """Check rules for every page: one heading, unique ids, a label for each field, a text for each link and button, no
+    reference to a missing id, and no value of an enumeration in the text."""
     ids = [one.attributes["id"] for one in page.elements() if "id" in one.attributes]
     assert len(ids) == len(set(ids)), [one for one in ids if ids.count(one) > 1]
     assert len(page.all("h1")) == 1, page.all("h1")
@@ -88,13 +88,13 @@ def is_sound(page: Page) -> None:
 
 
 class PageVisitor:
-    """A browser by hand, without styles and scripts. `page`: the page that was read last. Paths are below the console's base."""
+    """A client without styles and scripts. `page`: the page that was read last. Paths are relative to the console's base."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http, self.page = http, Page()
 
     async def sign_in(self, secret: str) -> httpx.Response:
-        """Open a session with this token. Returns the answer, which sends them to their inbox; its page is not read."""
+        """Open a session with this token. Returns the redirection to the inbox, which is not followed."""
         await self.get("/enter")
         form = self.page.one("#secret").within("form")
         fields = {**dict(sent(form)), "secret": secret}
@@ -132,7 +132,7 @@ class PageVisitor:
         within: str = "body",
         code: int = 200,
     ) -> Page:
-        """Fill in fields of the button's form, press the button, and read the page that comes of it.
+        """Fill in fields of the button's form, press the button, and read the page of the answer.
 
         `button`: the button, its text, or its selector in brackets. `filled`: by label or selector of a field. `code`: of the answer.
         """
@@ -162,7 +162,7 @@ class PageVisitor:
 
 
 def sent(form: Element) -> list[tuple[str, str]]:
-    """What a form sends as it stands, without its buttons."""
+    """The fields that a form sends without changes, without its buttons."""
     fields = []
     for one in form.all(FIELDS):
         at = one.attributes
@@ -173,7 +173,7 @@ def sent(form: Element) -> list[tuple[str, str]]:
 
 
 def written(page: Page, form: Element, filled: Mapping[str, Filled]) -> list[tuple[str, str]]:
-    """What a form sends after its fields were filled in. Raises `AssertionError` for what a browser would not let somebody write."""
+    """The fields that a form sends after fields were filled in. Raises `AssertionError` for input that a browser would refuse."""
     for name, value in filled.items():
         if not isinstance(value, str | bool):
             boxes = form.all(name)
@@ -218,7 +218,7 @@ def _origin(url: httpx.URL) -> str:
 
 @asynccontextmanager
 async def visiting(app: Any, secret: str = "", *, language: str = "en") -> AsyncIterator[PageVisitor]:
-    """Somebody at the console of this application, signed in with this token."""
+    """Yield a visitor of this application's console, signed in with this token."""
     headers = {"Accept-Language": "zh-CN,zh" if language == "zh" else "en-GB,en"}
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx.AsyncClient(

@@ -16,12 +16,16 @@ from tests.support.stack import Stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tests.workflows.test_children import CRANE, LEDGER, in_scene, left_over
+from tongyao.app.action_permissions import Action, Role
+from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
 from tongyao.app.operators.reconcile import mend_drift, reconcile
+from tongyao.app.processes import party_view
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.database import session
+from tongyao.records.process.messages import send_again
 from tongyao.records.process.process_rows import NewProcess
 
 
@@ -100,6 +104,37 @@ async def test_after_a_reset_to_the_beginning_everybody_has_said_what_they_had_s
             )
             codes = [row["code"] for row in await rows.fetchall()]
     assert again == seats and codes == ["accepted"]
+
+
+async def test_after_a_reset_words_are_neither_sent_nor_shown_for_another_person_in_the_same_seat(
+    stack: Opened,
+) -> None:
+    """A reset may let the field find other people, who then get the aliases of those who sat there before."""
+    async with stack() as (here, _):
+        people = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in await here.people(TEXTS)]
+        (newcomer,) = await here.people({"ed": TEXTS["ada"]})
+        pid = await here.start(people, auto_confirm=True)
+        await here.asked(pid, "P01", 1)
+        assert (await here.speak(pid, "P01", 1, "I can lend boats.")).accepted
+        async with session(here.repositories.pool) as connection:
+            await connection.execute(
+                "UPDATE seats SET profile_id = %s WHERE process_id = %s AND alias = 'P01'", [newcomer, pid]
+            )
+            await send_again(connection, pid, {})
+
+        async def trouble() -> bool:
+            async with session(here.repositories.pool) as connection:
+                rows = await connection.execute(
+                    "SELECT trouble FROM messages WHERE process_id = %s AND lane = 'P01'", [pid]
+                )
+                return [row["trouble"] for row in await rows.fetchall()] == ["seat_of_another"]
+
+        await until(trouble, "the words wait")
+        caller = Caller(Role.PERSON, newcomer)
+        access = await authorize_in_process(here.repositories, caller, pid, Action.READ_PROCESS)
+        view = await party_view(here.repositories, access)
+        await here.handle(pid).terminate()
+    assert (view.you, view.said_now) == ("P01", None)
 
 
 async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_goes_on(stack: Opened) -> None:

@@ -128,7 +128,12 @@ async def search(
         str, typer.Option("--scene", help="A scene id. With --near the default is the profile's own scene.")
     ] = "",
     text: Annotated[str | None, typer.Argument(help="A need in plain words.")] = None,
-    needs: Annotated[Path | None, typer.Option(help='JSON lines. Each line is {"need": …} or {"tension": …}.')] = None,
+    needs: Annotated[
+        Path | None,
+        typer.Option(
+            help='JSON lines, each with a text "need". Every perspective but relevance also reads an object "tension" in each line.'
+        ),
+    ] = None,
     near: Annotated[str | None, typer.Option(help=f"Finds people similar to this person. {PERSON}")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="The number of people per need.")] = 10,
     perspective: Annotated[

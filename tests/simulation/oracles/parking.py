@@ -53,7 +53,7 @@ class Parking(Oracle):
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         if isinstance(message, m.CallAnswered):
             self._answered(world, message, before, events)
-        self._compare(world, events)
+        self._compare(world)
 
     def _answered(self, world: World, message: m.CallAnswered, before: Frozen, events: list[Event]) -> None:
         told = [event.data["call"] for event in events if event.kind is EventKind.CALL_ANSWERED]
@@ -83,7 +83,7 @@ class Parking(Oracle):
             self._pending(world, running, output, events)
         elif not isinstance(output, StepFailure):
             self.steps.pop(running.key, None)
-        self._compare(world, events)
+        self._compare(world)
 
     def _pending(self, world: World, running: Running, output: Pending, events: list[Event]) -> None:
         key, calls, state = running.key, set(output.waiting_calls), world.state
@@ -130,7 +130,7 @@ class Parking(Oracle):
         check(told[: len(waited)] == [(alias, "failed") for alias in sorted(waited)], "failed turns", told, waited)
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
-        self._compare(world, events)
+        self._compare(world)
 
     def started(self, world: World, running: Running) -> None:
         step = self.steps.get(running.key)
@@ -146,7 +146,7 @@ class Parking(Oracle):
         one = world.state.parked.get(key)
         return one.deadline if one is not None else None
 
-    def _compare(self, world: World, events: list[Event]) -> None:
+    def _compare(self, world: World) -> None:
         """Forget steps that are not wanted any more, and compare the others with the state."""
         state = world.state
         for key, one in list(self.steps.items()):

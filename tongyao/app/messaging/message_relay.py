@@ -157,7 +157,7 @@ class MessageRelay:
         message that had a verdict before a reset waits while the process has not come to it again.
         """
         try:
-            if stored.decided_before and await self._is_of_another_seat(stored):
+            if stored.decided_before and await self._seat_has_another_person(stored):
                 return await self._wait_after_reset(stored, "seat_of_another")
             with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
                 answer = await self._try(stored, wait)
@@ -298,7 +298,7 @@ class MessageRelay:
         log.info("message waits after a reset", why=why, tries=stored.attempts, **_named(stored))
         return await self._repositories.messages.get(stored.id)
 
-    async def _is_of_another_seat(self, stored: StoredMessage) -> bool:
+    async def _seat_has_another_person(self, stored: StoredMessage) -> bool:
         """Whether somebody else has the author's seat now. After a reset other people may be chosen."""
         of, _, person = stored.author_id.partition(":")
         seats = await self._repositories.seats.seats(stored.process_id) if of == "participant" else []
